@@ -104,7 +104,6 @@ rule audio_score:
         runs=made(AUDIO.scored),
         members=AUDIO.config["ensemble"]["members"],
         scenes=made(f"{SYNTHESISED}/scenes.csv") if AUDIO.inputs.synthesised else None,
-        seed=0,
         code=code("audio_score"),
     script:
         "../workflow_scripts/audio/score.py"

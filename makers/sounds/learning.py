@@ -26,9 +26,10 @@ from makers.sounds.catalogue import KINDS
 from makers.sounds.mixing import Measured, Scenes
 from makers.sounds.pool import keyed
 from makers.sounds.wording import Caption, caption, fits, plain, present
+from makers.sounds.words import WordsSettings
 from triptych.audio.models.model_files import build_model, save_model
 from triptych.audio.models.retrieval import RetrievalModel
-from triptych.audio.models.sentence_encoders import sentence_encoder
+from triptych.audio.models.sentence_encoders import SENTENCE_ENCODERS, sentence_encoder
 from triptych.audio.models.settings import ModelSettings
 from triptych.audio.models.statistics import Statistics, measure
 from triptych.audio.models.text_files import write_scratch_model
@@ -42,6 +43,8 @@ from triptych.core.weights import save_weights
 
 logger = logging.getLogger(__name__)
 
+SENTENCE_ENCODERS["words"] = WordsSettings
+"""A class of text models that the studies haven't."""
 CAPTIONS = 12_000
 """Of random scenes, which the tokenizer is trained on."""
 

@@ -1,6 +1,7 @@
 """Ensembles of similarity matrices, every subset of their members, and the search in keywords."""
 
 import math
+from collections.abc import Sequence
 from itertools import chain, combinations
 
 import numpy as np
@@ -10,7 +11,7 @@ from triptych.audio.scoring.ensemble import (
     SUBSETS,
     member_sets,
     precisions,
-    selected_ensemble,
+    selected_members,
     subset_rows,
 )
 from triptych.audio.scoring.intervals import ClusterResamples
@@ -29,18 +30,21 @@ def matrices() -> dict[str, np.ndarray]:
     return {"good": noisy(0.8, 0), "fair": noisy(0.9, 1), "poor": noisy(1.2, 2), "no": noisy(50, 3)}
 
 
-def score(matrices: dict[str, np.ndarray], members: tuple[str, ...]) -> float:
+def score(matrices: dict[str, np.ndarray], members: Sequence[str]) -> float:
     return mean_average_precision(sum(matrices[m] for m in members) / len(members), COLUMNS)
 
 
 def test_selection_begins_with_the_best_and_each_step_is_the_best_single_addition(matrices):
-    ensemble = selected_ensemble("selected", matrices, COLUMNS)
-    assert len(ensemble.members) >= 2
-    for size, reached in enumerate(ensemble.validation, start=1):
-        before = ensemble.members[: size - 1]
-        others = [run for run in matrices if run not in before]
-        assert reached == pytest.approx(max(score(matrices, (*before, run)) for run in others))
-    assert list(ensemble.validation) == sorted(ensemble.validation)
+    members = selected_members(matrices, COLUMNS)
+    assert len(members) >= 2
+    reached = [score(matrices, members[:size]) for size in range(1, len(members) + 1)]
+    for size, value in enumerate(reached):
+        others = [run for run in matrices if run not in members[:size]]
+        best = max(score(matrices, [*members[:size], run]) for run in others)
+        assert value == pytest.approx(best)
+    assert reached == sorted(reached)
+    others = [run for run in matrices if run not in members]
+    assert all(score(matrices, [*members, run]) <= reached[-1] for run in others)
 
 
 CLIPS, CAPTIONS = 20, 3

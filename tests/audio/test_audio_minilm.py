@@ -14,19 +14,12 @@ from triptych.audio.models import minilm
 from triptych.audio.models.audio_encoders import StatisticsSettings
 from triptych.audio.models.model_files import load_model, save_model
 from triptych.audio.models.retrieval import RetrievalModel
-from triptych.audio.models.sentence_encoders import BertSettings, sentence_encoder
+from triptych.audio.models.sentence_encoders import BertSettings
 from triptych.audio.models.sentences import SentenceEncoder
 from triptych.audio.models.settings import ModelSettings
-from triptych.audio.models.text_files import (
-    FILES,
-    read_config,
-    read_tokenizer,
-    write_scratch_model,
-    write_text_model,
-)
+from triptych.audio.models.text_files import FILES, read_tokenizer, write_scratch_model
 
 CAPTIONS = ["rain on a roof", "a dog barks and barks again", "thunder", "someone laughs"]
-ENTRY = {"label": "MiniLM", "class": "bert", "source": "package"}
 
 
 @pytest.fixture(scope="module")
@@ -81,16 +74,6 @@ def test_a_caption_is_the_mean_over_its_tokens_as_sentence_transformers_has_it(p
     counts = tokens["attention_mask"].sum(1).tolist()
     rows = [row[:count].mean(0) for row, count in zip(hidden, counts, strict=True)]
     torch.testing.assert_close(encoder(tokens), torch.stack(rows), rtol=1e-4, atol=1e-5)
-
-
-def test_the_study_takes_it_as_a_text_model_of_a_package(folder, tmp_path):
-    made = sentence_encoder("any", ENTRY)
-    assert (made.hidden, made.layers, made.vocabulary) == (384, 6, 30522)
-    write_text_model(tmp_path / "text", {"source": "package"}, package=minilm.minilm_folder)
-    assert read_config(tmp_path / "text")["pooling"] == "mean"
-    assert {each.name for each in (tmp_path / "text").iterdir()} == set(FILES)
-    with pytest.raises(ValueError, match="class is 'roberta-'"):
-        sentence_encoder("any", {**ENTRY, "class": "roberta-"})
 
 
 def test_a_query_is_matched_with_phrases_and_no_file_holds_minilm(model, tmp_path):

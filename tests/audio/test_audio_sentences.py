@@ -15,7 +15,11 @@ from download_server import Behaviour, flipped, serving, status
 from hub_site import REVISION, hub_site
 
 import triptych
-from triptych.audio.models.sentence_encoders import SENTENCE_ENCODERS, RobertaSettings
+from triptych.audio.models.sentence_encoders import (
+    SENTENCE_ENCODERS,
+    RobertaSettings,
+    sentence_encoder,
+)
 from triptych.audio.models.sentences import SentenceEncoder
 from triptych.audio.models.text_files import (
     clean_caption,
@@ -144,8 +148,13 @@ def test_the_rule_makes_a_tokenizer_from_what_is_trained_on_alone(tmp_path):
     assert read_config(tmp_path / "model")["num_hidden_layers"] == 2
     for name in ("config.json", "tokenizer.json", "tokenizer_config.json"):
         assert (tmp_path / "model" / name).read_bytes() == (alone / name).read_bytes()
-    with pytest.raises(InputError, match="expected scratch, hub, package"):
+    with pytest.raises(InputError, match="expected scratch or hub"):
         write_text_model(tmp_path / "other", {"source": "elsewhere"})
+
+
+def test_a_model_of_the_hub_is_bert_or_roberta():
+    with pytest.raises(ValueError, match="class is 'bag'; of the hub can be bert, roberta"):
+        sentence_encoder("any", {"class": "bag", "source": "hub"})
 
 
 FILES = {"config.json": b'{"model_type": "bert"}', "tokenizer.json": b"{}"}

@@ -1,4 +1,4 @@
-"""The encoders of the small model: statistics of spectrograms, and weighed words."""
+"""The audio encoder of the small model: statistics of spectrograms."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,6 @@ import torch
 
 from triptych.audio.models.audio_encoders import StatisticsSettings
 from triptych.audio.models.mel import LogMel
-from triptych.audio.models.sentence_networks import WeighedWords
 from triptych.audio.models.statistics import LAGS, MEASURED, MODULATIONS, measure
 
 SECONDS = 3
@@ -60,18 +59,3 @@ def test_bands_that_rise_together_are_correlated():
     pairs = slice(-8 - 120, -8)
     assert measured(together)[pairs].median() > 0.8
     assert measured(noise())[pairs].median() < 0.4
-
-
-def words(dropout=0.0):
-    torch.manual_seed(0)
-    return WeighedWords(40, 12, 5, dropout).eval()
-
-
-def test_a_word_counts_by_its_weight():
-    network, ids = words(), torch.tensor([[7, 9]])
-    with torch.no_grad():
-        network.weights.weight[7] = np.log(3)
-    vectors = network.words.weight
-    mean = (3 * vectors[7] + vectors[9]) / 4
-    wanted = mean + network.inner(mean)
-    torch.testing.assert_close(network(ids, torch.ones_like(ids))[0], wanted)

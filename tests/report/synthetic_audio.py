@@ -212,8 +212,7 @@ def ensembles(of_runs: pd.DataFrame) -> pd.DataFrame:
     ]
     listed = [("published", member) for member in labels] + [("selected", m) for m in labels[:2]]
     frame = pd.DataFrame(listed, columns=["name", "member"])
-    frame["added_step"] = frame.groupby("name").cumcount() + 1
-    frame = frame.assign(validation_map_at_10=0.4, corpus="clean")
+    frame = frame.assign(corpus="clean")
     again = frame.assign(
         corpus="as_published", member=frame["member"].str.replace("clean", "as_published")
     )

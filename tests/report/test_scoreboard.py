@@ -46,6 +46,13 @@ def test_a_claim_shows_its_number_and_others_their_words():
     assert (other.interval, other.distance) == (DASH, DASH)
 
 
+def test_a_claim_that_was_not_tested_shows_no_number_bare_beside_the_published_one():
+    number = row(unit=" MB", digits=2, claim="rl-bc-95")
+    untested = claims(verdict=NOT_TESTABLE, measured="another network: 3.80 MB")
+    found = {each.anchor: each for each in scores(untested, [number])}["claim-rl-bc-95"]
+    assert (found.published, found.ours) == ("4.00 MB", "another network: 3.80 MB")
+
+
 def test_what_was_not_tested_says_which_scale_would_and_what_is_lacking():
     rows = scores(claims(PRICES, verdict=NOT_TESTABLE, reason="One seed; no GPU."), [])
     said = {each.anchor.removeprefix("claim-"): each.price for each in rows}
@@ -91,7 +98,7 @@ def test_every_wings_numbers_come_from_its_table():
     assert rl["Actor, GraSP at 95%: megabytes stored"].published == 0.2
 
     audio = pd.DataFrame(
-        {"block": "run", "metric": "map_at_10", "corpus": "clean", "kind": kind, "value": value}
+        {"block": "run", "metric": "map_at_10", "corpus": "leak_free", "kind": kind, "value": value}
         | {"audio_model": model, "text_model": "t", "low": value - 1, "high": value + 1}
         for model, kind, value in (
             *(("a", "finetuned_gpt", 30.0), ("a", "finetuned_gpt", 28.0)),

@@ -27,7 +27,7 @@ with job(snakemake):
     write_table(table2, table2_tables(table2), output.table2)
     ensembles = ensembles_long(read_rows(given.subsets), study, scale=scale)
     write_table(ensembles, ensembles_tables(ensembles), output.ensembles)
-    figure2 = finetuning_long(read_rows(given.history), metrics, study, scale=scale)
+    figure2 = finetuning_long(read_rows(given.history), study, scale=scale)
     write_figure(finetuning_figure(figure2), figure2, output.figure2)
     leaks = leaks_long(
         metrics,

@@ -13,7 +13,6 @@ with job(snakemake):
         clips=read_table(given.clips),
         relevance=read_table(given.relevance),
         scenes=read_table(params.scenes) if params.scenes else None,
-        seed=params.seed,
     )
     write_csv(scores.metrics, output.metrics)
     write_csv(scores.queries, output.queries)

@@ -4,15 +4,7 @@ from triptych.audio.models.text_files import write_text_model
 from triptych.core.job import job
 
 with job(snakemake):
-    files, package = snakemake.input, None
-    if snakemake.params.settings["source"] == "package":
-        from triptych.audio.models.minilm import minilm_folder  # which brings PyTorch
-
-        package = minilm_folder
+    files = snakemake.input
     write_text_model(
-        snakemake.output[0],
-        snakemake.params.settings,
-        files.captions,
-        files.manifest or None,
-        package,
+        snakemake.output[0], snakemake.params.settings, files.captions, files.manifest or None
     )

@@ -17,8 +17,8 @@ def scores():
 
 
 @pytest.fixture(scope="module")
-def curves(scores):
-    return finetuning_long(made.history(made.runs()), scores, made.study(), scale="demo")
+def curves():
+    return finetuning_long(made.history(made.runs()), made.study(), scale="demo")
 
 
 def fits(figure):
@@ -42,7 +42,7 @@ def test_figure2_has_a_line_and_bars_for_each_kind_of_captions(curves):
         ends = np.array(bars[0][2][0].get_segments())[:, :, 1]
         for end, name in enumerate(("minimum", "maximum")):
             np.testing.assert_allclose(ends[:, end], cells[name].astype(float))
-    assert score.get_title(loc="left") == "Validation mAP@10 (chance: 7.3)"
+    assert score.get_title(loc="left") == "Validation mAP@10"
     assert {text.get_text() for text in figure.legends[0].get_texts()} == {
         "human captions, 3 runs",
         "new captions, 3 runs",

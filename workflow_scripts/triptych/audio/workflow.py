@@ -162,8 +162,6 @@ class Workflow:
         entry, made = self.config["text_models"][name], self._text_models[name]
         if entry["source"] == "scratch":
             return {"source": "scratch", "config": made.config(), "pieces": made.pieces}
-        if entry["source"] == "package":
-            return {"source": "package"}
         if name not in self.inputs.files["text_models"]:
             raise ConfigError(
                 f"config: audio.text_models.{name} comes from the hub, but "

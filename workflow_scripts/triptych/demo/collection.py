@@ -2,8 +2,9 @@
 
 As in D4RL's scripts/generation/mujoco/collect_data.py, `infos/qpos` and `infos/qvel` are the state
 before the action, and an episode that reaches the time limit is a time-out even if it would have
-ended there. Two things differ: the noise has one deviation everywhere, and the last episode, which
-the wanted number of steps cuts, ends with a time-out (D4RL leaves it open).
+ended there. Three things differ: the noise has one deviation everywhere; the last episode, which
+the wanted number of steps cuts, ends with a time-out (D4RL leaves it open); and neither the policy
+nor the probabilities of its actions are in the file.
 """
 
 import logging
@@ -90,7 +91,7 @@ def collect(
     if not rows["terminals"][-1]:
         rows["timeouts"][-1] = True  # the last episode is cut
     about = {"source": SOURCE, "task": task, "seed": seed, "action_noise": sigma}
-    _write(path, rows, about, expert)
+    _write(path, rows, about)
     returns = np.array([episode["rewards"].sum(dtype=np.float64) for episode in episodes])
     scores = task_named(task).score(returns)
     logger.info("%s: %d episodes, mean normalised score %.1f", path, len(scores), scores.mean())
@@ -126,7 +127,6 @@ def _roll_out(
         }
         row |= {"rewards": rewards, "terminals": terminals & (not timeout)}
         row |= {"timeouts": np.full(environment.episodes, timeout)}
-        row |= {"infos/action_log_probs": _log_density(noise[:, step], sigma)}
         row |= {"infos/qpos": qpos, "infos/qvel": qvel}
         steps.append(
             {key: x if x.dtype == bool else x.astype(np.float32) for key, x in row.items()}
@@ -143,31 +143,9 @@ def _roll_out(
     ]
 
 
-def _log_density(noise: Array, sigma: float) -> Array:
-    """Logarithm of the density [E] of noisy actions as they were before clipping."""
-    if sigma == 0.0:
-        return np.zeros(len(noise))
-    normaliser = 0.5 * np.log(2.0 * np.pi) + np.log(sigma)
-    return np.asarray((-0.5 * np.square(noise) - normaliser).sum(axis=1))
-
-
-def _write(path: PathLike, rows: Rows, about: dict[str, Any], expert: Expert) -> None:
-    """Write the rows, and what D4RL's files say about their policy."""
-    actions, inputs = expert.weights[LAYERS[-1]].shape
-    spread = np.log(about["action_noise"]) if about["action_noise"] > 0 else -np.inf
-    metadata = {
-        "algorithm": np.bytes_("PPO"),
-        "source": np.bytes_(SOURCE),
-        "policy/nonlinearity": np.bytes_("tanh"),
-        "policy/output_distribution": np.bytes_("clipped_gaussian"),
-        "policy/last_fc_log_std/weight": np.zeros((actions, inputs), np.float32),
-        "policy/last_fc_log_std/bias": np.full(actions, spread, dtype=np.float32),
-    }
-    for layer in LAYERS:
-        metadata[f"policy/{layer}/weight"] = expert.weights[layer]
-        metadata[f"policy/{layer}/bias"] = expert.biases[layer]
+def _write(path: PathLike, rows: Rows, about: dict[str, Any]) -> None:
     with atomic_path(path) as temporary, h5py.File(temporary, "w") as stream:
         stream.attrs.update(about)
         # Without time stamps, so that the same data are the same bytes.
-        for key, values in (rows | {f"metadata/{k}": v for k, v in metadata.items()}).items():
+        for key, values in rows.items():
             stream.create_dataset(key, data=values, track_times=False)

@@ -112,9 +112,10 @@ def scores(claims: Iterable[PageClaim], numbers: Sequence[Headline]) -> list[Sco
 
 
 def _of_claim(claim: PageClaim, number: Headline | None) -> Score:
+    """Of a claim that wasn't tested ours is told in words, with what it was measured on."""
     measured = "; ".join(filter(None, claim.measured))
     open_ = claim.verdict == NOT_TESTABLE
-    there = number is not None and number.ours == number.ours
+    there = number is not None and number.ours == number.ours and not open_
     return Score(
         text=claim.claim,
         where=claim.where,
@@ -122,7 +123,7 @@ def _of_claim(claim: PageClaim, number: Headline | None) -> Score:
         published=number.shown(number.published) if number else claim.published or DASH,
         ours=number.shown(number.ours) if number and there else _short(measured) or DASH,
         interval=_short((number.interval if number else "") or claim.interval) or DASH,
-        distance=number.distance() if number else DASH,
+        distance=number.distance() if number and there else DASH,
         verdict=claim.mark,
         instead=claim.instead,
         price=f"{claim.price} {_sentences(claim.reason)}".strip() if open_ else "",

@@ -1,7 +1,7 @@
 """From the text of an answer to new captions: parsed leniently, then checked strictly.
 
-What may be trained on passes `problem_of`; everything else is dropped caption by caption, and whole
-answers of which can't be told where they begin.
+A caption in which `problem_of` finds something is dropped. So is a whole answer with two numbered
+lists, since nobody can tell which of them is meant.
 """
 
 import json
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from triptych.audio.captions.rules import is_thought, problem_of, words_of
+from triptych.audio.captions.rules import problem_of, words_of
 from triptych.core.errors import InputError
 
 # Possessive, so that an answer of nothing but stars takes no minutes.
@@ -29,19 +29,11 @@ _INTRODUCTION = re.compile(
     r"i hope|let me know|please note|captions?:|rephrased)\b|:$",
     re.IGNORECASE,
 )
+_OPENS, _CLOSES = (rf"[<\[\u25c1]{slash}think(?:ing)?[>\]\u25b7]" for slash in ("", "/"))
 _THOUGHT = re.compile(
-    r"[<\[\u25c1]\|?(?P<closes>/|end_(?:of_)?)?(?:(?:begin|start)_(?:of_)?)?(?:\w+:)?"
-    r"(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|analysis|scratchpad)\b"
-    r"[^<>\[\]\u25b7]*[>\]\u25b7]",
-    re.IGNORECASE,
+    rf"{_OPENS}.*?(?:{_CLOSES}|\Z)|\A(?:(?!{_OPENS}).)*?{_CLOSES}", re.DOTALL | re.IGNORECASE
 )
-"""<think>, </think>, [THINK], <|end_of_thought|> and their kin."""
-_HEADING = re.compile(
-    r"^[\s#*_>-]*(?:(?:here(?:'s| is)|my|the)\s+)*(?:(?:thinking|thought|reasoning)(?: process)?|"
-    r"thoughts|analysis|explanations?|notes?|drafts?|let'?s think[^:\n]*)[\s*_]*(?::.*|[*_.\s]*)$",
-    re.IGNORECASE | re.MULTILINE,
-)
-"""A heading which says that some of an answer was thought: which lines, nobody can be sure."""
+"""<think> or [THINK] to </think> or the end; from the beginning where the prompt opened it."""
 
 
 @dataclass(frozen=True)
@@ -75,12 +67,12 @@ class Written:
 
 
 def parse_answer(text: str) -> list[str]:
-    """The sentences of an answer, without numbering, bullets, quotes and introductions.
+    """The sentences of an answer, without thoughts, numbering, bullets, quotes and introductions.
 
     Known are one sentence a line and a JSON list. Where some lines are numbered, the others are
     dropped. Of an answer with two numbered lists, one of which was thought, nothing is left.
     """
-    lines = [_tidy(line) for line in _lines(_without_reasoning(text))]
+    lines = [_tidy(line) for line in _lines(_THOUGHT.sub("", text))]
     lines = [line for line in lines if line and not line.startswith("```")]
     for numbering in (_NUMBERED, _BULLETED):
         numbered = [line for line in lines if numbering.match(line)]
@@ -90,15 +82,6 @@ def parse_answer(text: str) -> list[str]:
                 return []
             return [_tidy(numbering.sub("", line, count=1)) for line in numbered]
     return [line for line in lines if not _INTRODUCTION.search(line)]
-
-
-def _without_reasoning(text: str) -> str:
-    """An answer without the blocks that were thought before or after it; "" for nothing else."""
-    if marks := list(_THOUGHT.finditer(text)):
-        last = marks[-1]
-        behind = text[last.end() :].strip() if last["closes"] else ""
-        text = behind or text[: marks[0].start()]
-    return "" if _HEADING.search(text) else text
 
 
 def _counts_twice(numbered: Sequence[str]) -> bool:
@@ -143,14 +126,13 @@ def choose(
     """The first `count` good and distinct captions of the `answers` (text, finish reason) to one
     caption.
 
-    The last line of an answer that was cut off is bad, and so are all lines beside a thought. Where
-    fewer were found, `rejected` lists how many are missing and every bad line.
+    The last line of an answer that was cut off is bad. Where fewer were found, `rejected` lists how
+    many are missing and every bad line.
     """
     sentences: list[tuple[str, str | None]] = []
     for text, finish_reason in answers:
         lines = parse_answer(text)
-        beside = "beside a thought" if any(map(is_thought, lines)) else None
-        known = [None if is_thought(line) else beside for line in lines]
+        known: list[str | None] = [None] * len(lines)
         if lines and finish_reason == "length":
             known[-1] = "cut off"
         sentences += zip(lines, known, strict=True)

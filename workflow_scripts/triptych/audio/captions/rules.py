@@ -49,7 +49,6 @@ _ABOUT_THE_TASK = re.compile(
     r"names? of (?:a |any )?(?:person|people|cit(?:y|ies)|countr(?:y|ies)|places?)\w*)\b",
     re.IGNORECASE,
 )
-_THE_USER = re.compile(r"\bthe (?:user|prompt|request|task|instructions?)\b", re.IGNORECASE)
 _TO_ONESELF = re.compile(
     r"\b(?:i|i'(?:m|ll|d|ve)|we|we'(?:re|ll|d|ve)|let's|let us|let me|my|me|you|your|you're|yours|"
     r"please)\b",
@@ -87,12 +86,6 @@ _LABELLED = (
 def words_of(caption: str) -> list[str]:
     """Lower-case words; "high-pitched" is one, "don't" is one."""
     return re.findall(r"[^\W_]+(?:['\u2019-][^\W_]+)*", caption.lower())
-
-
-def is_thought(caption: str) -> bool:
-    """Whether a text speaks of its own making: then its neighbours may be thoughts as well."""
-    caption = caption.replace("\u2019", "'")
-    return any(rule.search(caption) for rule in (_TO_ONESELF, _THINKING, _THE_USER))
 
 
 def problem_of(caption: str, longest_words: int) -> str | None:

@@ -1,5 +1,5 @@
-"""A server that speaks OpenAI's protocol, its answers in a file of JSON lines, and a budget that
-holds.
+"""Asks a server that speaks OpenAI's protocol, keeps each answer in a file of JSON lines, and stops
+before a request could cost more than the budget leaves.
 
 The openai client retries by itself (rate limits, time-outs, 5xx). No secret reaches a log.
 """

@@ -7,7 +7,6 @@ don't name is not listed.
 
 import json
 import logging
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -66,7 +65,6 @@ def read_wavcaps(
                     "file_name": f"{name}.flac",
                     "sound_id": sound_id(name, path) if part == "FreeSound" else "",
                     "youtube_id": youtube_id(name) if part == "AudioSet_SL" else "",
-                    "seconds": _seconds(record, path),
                     "path": f"{inner}/{name}{suffix}",
                 }
             )
@@ -113,22 +111,6 @@ def _records(path: Path) -> list[dict[str, Any]]:
     if len(by_id) < len(records):
         logger.warning("%s: %d records repeat an id", path, len(records) - len(by_id))
     return list(by_id.values())
-
-
-def _seconds(record: dict[str, Any], path: Path) -> str:
-    duration = record.get("duration")
-    if duration is None:
-        return ""
-    try:
-        seconds = float(duration)
-    except (TypeError, ValueError, OverflowError):
-        seconds = math.nan
-    if not math.isfinite(seconds):
-        raise InputError(
-            f"{path}: the record {str(record['id'])[:80]!r} has the duration {duration!r}; "
-            "expected are seconds"
-        )
-    return f"{seconds:.3f}"
 
 
 def _layout(audio: Path | None, part: str, stems: Sequence[str]) -> tuple[str, str]:

@@ -37,7 +37,7 @@ class AudioEncoder(ABC):
     def network(self) -> "nn.Module":
         """Log-mel segments [N, 1, MELS, frames] to embeddings [N, dim], with random weights.
 
-        Where `draw` gives something, that is its second argument.
+        Where `draw` returns a value, the network takes it as its second argument.
         """
 
     def check(self, frames: int) -> None:

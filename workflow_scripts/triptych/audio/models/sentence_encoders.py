@@ -24,7 +24,7 @@ SHARED = ("label", "class", "source")
 class SentenceSettings(ABC):
     """Settings of a sentence encoder, and what the study asks of them.
 
-    pieces, padding: how captions become tokens (`wordpieces.py`), and the token that fills them up.
+    pieces, padding: how captions become tokens (`text_files.py`), and the token that fills them up.
     """
 
     hidden: int  # dimensions of an embedding
@@ -106,34 +106,17 @@ class RobertaSettings(BertSettings):
     padding = 1
 
 
-@dataclass(frozen=True)
-class WordsSettings(SentenceSettings):
-    """A weighed mean of words' vectors."""
-
-    special: ClassVar[int] = 5  # BERT's, before the words
-
-    @staticmethod
-    def network(config: Mapping[str, Any], dropout: float) -> "nn.Module":
-        """The mean, and two layers."""
-        from triptych.audio.models.sentence_networks import WeighedWords
-
-        size = config["vocab_size"], config["hidden_size"]
-        return WeighedWords(*size, WordsSettings.special, dropout)
-
-
 PUBLISHED_TEXT: dict[str, SentenceSettings] = {
     "bert_base": BertSettings(768, 30_522, 12, 12, 512),
     "bert_large": BertSettings(1024, 30_522, 24, 16, 512),
-    "minilm": BertSettings(384, 30_522, 6, 12, 512),
     "roberta_base": RobertaSettings(768, 50_265, 12, 12, 514),
     "roberta_large": RobertaSettings(1024, 50_265, 24, 16, 514),
 }
-"""Of the models on the hub, and of MiniLM, which a package carries."""
+"""Of the models on the hub."""
 
 SENTENCE_ENCODERS: dict[str, type[SentenceSettings]] = {
     "bert": BertSettings,
     "roberta": RobertaSettings,
-    "words": WordsSettings,
 }
 """By `class` in the config."""
 ON_THE_HUB = ("bert", "roberta")
@@ -142,15 +125,12 @@ ON_THE_HUB = ("bert", "roberta")
 def sentence_encoder(name: str, entry: Mapping[str, Any]) -> SentenceSettings:
     """The encoder of an entry of the config's `text_models`; name: its key.
 
-    One of a package is MiniLM. One of the hub brings its own sizes: it counts as the published one
-    of that name, or else as one of the usual sizes. Raises ValueError, made to stand behind the
-    entry's key.
+    One of the hub brings its own sizes: it counts as the published one of that name, or else as
+    one of the usual sizes. Raises ValueError, made to stand behind the entry's key.
     """
     if entry["source"] == "scratch":
         return read_entry(SENTENCE_ENCODERS, entry, SHARED)
     if entry["class"] not in ON_THE_HUB:
         raise ValueError(f".class is {entry['class']!r}; of the hub can be {', '.join(ON_THE_HUB)}")
-    if entry["source"] == "package":
-        return PUBLISHED_TEXT["minilm"]
     usual = f"{entry['class']}_{'large' if 'large' in name else 'base'}"
     return PUBLISHED_TEXT.get(name, PUBLISHED_TEXT[usual])

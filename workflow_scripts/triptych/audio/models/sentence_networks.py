@@ -1,8 +1,8 @@
-"""The networks of the text side: BERT and RoBERTa of the transformers library, and a mean of words.
+"""The networks of the text side: BERT and RoBERTa of the transformers library.
 
-BERT (Devlin et al. 2019) and RoBERTa (Liu et al. 2019) serve a caption's embedding alone, the last
-layer's first token, so that their last layer computes no other; a config whose `pooling` is "mean"
-has the mean over tokens instead. Tensors have the names of the published files.
+BERT (Devlin et al. 2019) and RoBERTa (Liu et al. 2019) make a caption's embedding: the last layer's
+first token, or the mean over tokens where the config's `pooling` is "mean". Tensors have the names
+of the published files.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from triptych.core.errors import InputError
 
@@ -53,8 +52,6 @@ class Encoder(nn.Module):
             for module in (*tables, *self.encoder.modules())
             if isinstance(module, nn.Linear | nn.Embedding)
         ]
-        for module in learnt:  # first as PyTorch does: seeds have always drawn that, too
-            module.reset_parameters()
         for module in learnt:
             nn.init.normal_(module.weight, std=config.get("initializer_range", 0.02))
             if isinstance(module, nn.Linear):
@@ -65,15 +62,12 @@ class Encoder(nn.Module):
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
         """ids, mask: [N, tokens], where the mask is 0 for padding. Returns [N, hidden_size]."""
         x, seen = self._embedded(ids), mask.bool()[:, None, None]
-        if self._mean:
-            for layer in self.encoder.layer:
-                x = layer(x, seen)
-            weights = mask[:, :, None].to(x.dtype)
-            return (x * weights).sum(1) / weights.sum(1)
-        *others, last = self.encoder.layer
-        for layer in others:
+        for layer in self.encoder.layer:
             x = layer(x, seen)
-        return _first_token(last, x, seen)
+        if not self._mean:
+            return x[:, 0]
+        weights = mask[:, :, None].to(x.dtype)
+        return (x * weights).sum(1) / weights.sum(1)
 
     def _embedded(self, ids: Tensor) -> Tensor:
         """Words, positions and the one type of sentence, added and normalised."""
@@ -119,24 +113,6 @@ def _modules(config: Mapping[str, Any], dropout: float) -> tuple[Any, Any]:
     return embeddings, layers
 
 
-def _first_token(layer: Any, x: Tensor, seen: Tensor) -> Tensor:
-    """What a layer makes of the first token [N, width] of x [N, tokens, width]."""
-    attention, own = layer.attention.self, x[:, :1]
-
-    def by_head(tokens: Tensor) -> Tensor:
-        return tokens.unflatten(-1, (attention.num_attention_heads, -1)).transpose(1, 2)
-
-    attended = functional.scaled_dot_product_attention(
-        by_head(attention.query(own)),
-        by_head(attention.key(x)),
-        by_head(attention.value(x)),
-        attn_mask=seen,
-        dropout_p=attention.dropout.p if layer.training else 0.0,
-    )
-    first = layer.attention.output(attended.transpose(1, 2).flatten(2), own)
-    return layer.feed_forward_chunk(first)[:, 0]
-
-
 def published_tensors(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """A published file's tensors by the names of `Encoder`: without the model's own prefix, and
     norms' oldest names. Heads and poolers are still among them.
@@ -148,34 +124,3 @@ def published_tensors(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
         name = name.replace("LayerNorm.gamma", "LayerNorm.weight")
         renamed[name.replace("LayerNorm.beta", "LayerNorm.bias")] = value
     return renamed
-
-
-class WeighedWords(nn.Module):
-    """A vector and a weight for each word; the mean, and what two linear layers add to it.
-
-    It learns from few captions what a transformer needs many for, and knows a word in any company.
-    """
-
-    def __init__(self, words: int, width: int, special: int, dropout: float) -> None:
-        """special: the first tokens, which stand for no word."""
-        super().__init__()
-        self.special = special
-        self.words = nn.Embedding(words, width)
-        self.weights = nn.Embedding(words, 1)
-        nn.init.normal_(self.words.weight, std=0.1)  # small, so that it is soon forgotten
-        nn.init.zeros_(self.weights.weight)
-        self.dropout = nn.Dropout(dropout)
-        self.inner = nn.Sequential(
-            nn.Linear(width, 2 * width), nn.GELU(), nn.Dropout(dropout), nn.Linear(2 * width, width)
-        )
-
-    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """ids, mask: [captions, tokens], where the mask is 0 for padding. [captions, width].
-
-        A caption without words is the mean of nothing: zeros, before the layers.
-        """
-        counted = ((ids >= self.special) & (mask > 0)).to(self.words.weight.dtype)
-        weights = self.weights(ids)[:, :, 0].exp() * counted
-        mean = (self.dropout(self.words(ids)) * weights[:, :, None]).sum(1)
-        mean = mean / weights.sum(1, keepdim=True).clamp(min=1e-6)
-        return mean + self.inner(mean)

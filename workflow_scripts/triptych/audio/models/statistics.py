@@ -127,7 +127,7 @@ class Statistics(nn.Module):
         self.layers = nn.Sequential(
             *_layer(MEASURED, width), *_layer(width, width), nn.Linear(width, dim, bias=False)
         )
-        self.norm = nn.BatchNorm1d(dim)  # else all sounds point one way, and nothing is learnt
+        self.norm = nn.BatchNorm1d(dim)  # centred: else all embeddings are nearly parallel
 
     def forward(self, mel: Tensor) -> Tensor:
         """Of what `measure` says."""

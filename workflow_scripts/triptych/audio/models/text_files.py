@@ -8,7 +8,7 @@ import os
 import shutil
 import string
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -141,14 +141,13 @@ def write_text_model(
     settings: Mapping[str, Any],
     captions: Sequence[StrPath] = (),
     manifest: StrPath | None = None,
-    package: Callable[[], Path] | None = None,
 ) -> None:
     """Make the text model that a config's entry describes.
 
-    settings: `source`; for "package" nothing else, and `package` gives the folder; for "scratch"
-    also `config` and `pieces` as `write_scratch_model` takes them, and the captions (tables with
-    `clip` and `caption`) of the clips that the corpus of `manifest` trains on make the tokenizer;
-    for "hub" also class, repository, revision and perhaps sha256. Raises DownloadError, InputError.
+    settings: `source`; for "scratch" also `config` and `pieces` as `write_scratch_model` takes
+    them, and the captions (tables with `clip` and `caption`) of the clips that the corpus of
+    `manifest` trains on make the tokenizer; for "hub" also class, repository, revision and perhaps
+    sha256. Raises DownloadError, InputError.
     """
     if settings["source"] == "hub":
         class_, *where = (settings[key] for key in ("class", "repository", "revision"))
@@ -166,12 +165,8 @@ def write_text_model(
             for caption in table[table["clip"].isin(trained)]["caption"]
         ]
         write_scratch_model(folder, settings["config"], settings["pieces"], texts)
-    elif settings["source"] == "package":
-        if package is None:
-            raise InputError("a text model out of a package needs the folder of its weights")
-        shutil.copytree(package(), folder, dirs_exist_ok=True)
     else:
-        raise InputError(f"text model from {settings['source']!r}: expected scratch, hub, package")
+        raise InputError(f"text model from {settings['source']!r}: expected scratch or hub")
 
 
 def write_hub_model(

@@ -137,7 +137,7 @@ def _source(sources: Mapping[str, str], dataset: str) -> str:
 def counted(
     clips: pd.DataFrame, captions: pd.DataFrame, asked: pd.DataFrame, unfiltered: pd.DataFrame
 ) -> dict[str, dict[str, float]]:
-    """Numbers of each data set by the keys of `claims.STATED`, from every clips.csv and
+    """Numbers of each data set by the keys of `claims._STATED`, from every clips.csv and
     captions.csv, the challenge's queries.csv and the new captions as they were written."""
     found = {}
     lists = dict(iter(clips.groupby("dataset")))

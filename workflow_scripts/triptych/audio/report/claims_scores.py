@@ -64,9 +64,18 @@ def points(interval: Interval) -> str:
     return f"{interval.estimate:+.2f} points"
 
 
+def above_zero(interval: Interval, what: str) -> tuple[list[str], list[str]]:
+    """What shows that a difference is not above 0, and what leaves it open. what: the difference's
+    name.
+    """
+    below = [f"the interval of {what} lies below 0"] if interval.side() < 0 else []
+    unclear = [f"the interval of {what} holds 0"] if interval.side() == 0 else []
+    return below, unclear
+
+
 def with_leaks(judge: Callable[[Run], Finding]) -> Callable[[Run], Finding]:
-    """A judge that also tells what was done about leaks, in which this project may part from the
-    report."""
+    """A judge whose finding also says which leaks were kept out of training; the report kept none
+    out."""
 
     def judged(run: Run) -> Finding:
         found = judge(run)
@@ -121,13 +130,9 @@ def main_pair_gains(
         runs = f" (runs {', '.join(means)})" if len(means) > 1 else ""
         shown.append(f"{name} {scores.mean():.2f}{runs}")
     values = f"{run.label(main)}, mAP@10: {', '.join(shown)}, difference {points(difference)}"
-    side, unclear = difference.side(), []
-    if side < 0:
-        failures = ["the interval of the difference in mAP@10 lies below 0", *failures]
-    elif side == 0:
-        unclear = ["the interval of the difference in mAP@10 holds 0"]
+    below, unclear = above_zero(difference, "the difference in mAP@10")
     interval = f"{kinds[0]} minus {kinds[1]} {difference.ends(sign='+')}"
-    return Finding("; ".join([values, *measured]), interval, failures, unclear)
+    return Finding("; ".join([values, *measured]), interval, [*below, *failures], unclear)
 
 
 def gpt_captions_help(run: Run) -> Finding:
@@ -170,9 +175,8 @@ def contrasts_gain(
         mean = mean_over_clips(pd.concat(differences, axis=1).dropna().mean(axis=1))
         measured.insert(0, f"mean of {len(differences)}: {points(mean)}")
         intervals.insert(0, f"mean {mean.ends(sign='+')}")
-        if (side := mean.side()) < 1:
-            word = "lies below 0" if side else "holds 0"
-            (failures if side else unclear).insert(0, f"the interval of the mean difference {word}")
+        below, unclear = above_zero(mean, "the mean difference")
+        failures = [*below, *failures]
     shown = "; ".join(measured) or "no two models of this run differ so"
     return Finding(f"mAP@10, {shown}", ", ".join(intervals), failures, unclear)
 
@@ -201,11 +205,9 @@ def ensemble_beats_single_models(run: Run) -> Finding:
             f"ensemble of members {chosen} {ensemble.mean():.2f} ({points(difference)})"
         )
         intervals.append(f"members {chosen} minus best single model {difference.ends(sign='+')}")
-        if name == ENSEMBLE and (side := difference.side()) < 1:
-            word = "lies below 0" if side else "holds 0"
-            (failures if side else unclear).append(
-                f"the interval of the difference in mAP@10 to the best single model {word}"
-            )
+        if name == ENSEMBLE:
+            what = "the difference in mAP@10 to the best single model"
+            failures, unclear = above_zero(difference, what)
     return Finding("mAP@10: " + "; ".join(measured), ", ".join(intervals), failures, unclear)
 
 
@@ -251,11 +253,7 @@ def gain_over_published(run: Run, stated: Gain) -> Finding:
     if run.study.sources.get("clotho") == "synthesised":  # meets no number of other recordings
         return Finding(f"{metric} of {name} {ours.mean():.2f}, compared with nothing")
     difference = mean_over_clips(ours - theirs.iloc[0])
-    failures: list[str] = []
-    unclear: list[str] = []
-    if (side := difference.side()) < 1:
-        word = "lies below 0" if side else "holds 0"
-        (failures if side else unclear).append(f"the interval of the difference {word}")
+    failures, unclear = above_zero(difference, "the difference")
     if not difference.high >= stated.points:
         failures.append(f"it ends below the stated {stated.points:+.1f} points")
     return Finding(

@@ -32,12 +32,10 @@ PANELS = {
 """Title and unit by measure; the first three that the data ask for are drawn."""
 
 
-def finetuning_long(
-    history: pd.DataFrame, metrics: pd.DataFrame, study: AudioStudy, *, scale: str
-) -> pd.DataFrame:
+def finetuning_long(history: pd.DataFrame, study: AudioStudy, *, scale: str) -> pd.DataFrame:
     """Figure 2's numbers: mean, least and greatest of the main pair's runs by epoch.
 
-    history, metrics: rows of history.csv, and of metrics.csv for the mAP@10 of chance (no epoch).
+    history: rows of history.csv.
     """
     audio, text = study.main
     ours = history[
@@ -50,17 +48,6 @@ def finetuning_long(
     long["value"] *= long["measure"].map({name: each[2] for name, each in FINETUNING.items()})
     groups = long.groupby(["measure", "captions", "epoch"])["value"]
     cells = groups.agg(value="mean", minimum="min", maximum="max", runs="size").reset_index()
-    unaided = metrics[
-        (metrics["audio_model"] == CHANCE)
-        & (metrics["split"] == "validation")
-        & (metrics["metric"] == "map_at_10")
-        & (metrics["subset"] == "all")
-        & (metrics["relevance"] == "single")
-    ]["value"]
-    if len(unaided):
-        value = 100 * float(unaided.iloc[0])
-        row = {"measure": "validation_map_at_10", "captions": CHANCE, "value": value}
-        cells = pd.concat([cells, pd.DataFrame([row])], ignore_index=True)
     frame = with_cells(cells, unit="", scale=scale)
     frame["unit"] = frame["measure"].map({name: each[1] for name, each in FINETUNING.items()})
     return frame
@@ -79,10 +66,7 @@ def finetuning_figure(long: pd.DataFrame) -> Figure:
                 line = of_measure[of_measure["captions"] == captions].sort_values("epoch")
                 if len(line):
                     _mean_and_range(axes, line, captions, aside=0.06 * (2 * place - 1))
-            # Said and not drawn: an axis down to chance would flatten the lines.
-            chance = of_measure.loc[of_measure["captions"] == CHANCE, "value"]
-            beside = f" (chance: {chance.iloc[0]:.2g})" if len(chance) else ""
-            axes.set_title(title + beside)
+            axes.set_title(title)
             axes.set_xlabel("epoch of fine-tuning")
             axes.set_ylabel(unit)
             axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))

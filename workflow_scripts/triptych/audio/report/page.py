@@ -151,7 +151,6 @@ def headlines(table2: pd.DataFrame) -> list[Headline]:
     the pair with both kinds of captions, in points. table2: the long table.
     """
     rows = table2[(table2["block"] == "run") & (table2["metric"] == "map_at_10")]
-    rows = rows[rows["corpus"].isin(["clean"]) | rows["corpus"].isna()]
     single, ensemble = _of(rows, "finetuned_gpt"), _of(rows, "ensemble_published")
     main = rows[rows["kind"] == "finetuned_human"][PAIR].drop_duplicates()
     of_main = rows.merge(main, on=PAIR)

@@ -6,7 +6,6 @@ fewer reduces the score (Section 3): all such ensembles are compared with the li
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -31,15 +30,6 @@ models fewer and more than in the published ensemble; difference: to that one, w
 simultaneous intervals; place: by evaluation mAP@10, 1 the best, equal ones alike."""
 
 
-@dataclass(frozen=True)
-class Ensemble:
-    """Members in the order of their adding, with the validation mAP@10 after each."""
-
-    name: str
-    members: tuple[str, ...]
-    validation: tuple[float, ...]
-
-
 def mean_scores(matrices: Sequence[Floats]) -> Floats:
     """Mean of score matrices, each [Q, C], of the same queries and clips."""
     total = np.zeros(matrices[0].shape)
@@ -48,38 +38,24 @@ def mean_scores(matrices: Sequence[Floats]) -> Floats:
     return total / len(matrices)
 
 
-def listed_ensemble(
-    name: str, members: Sequence[str], matrices: Mapping[str, Floats], columns: Integers
-) -> Ensemble:
-    """An ensemble of given members. matrices: validation scores [Q, C]; columns: [Q] of the true
-    clips.
-    """
-    steps = [
-        mean_average_precision(mean_scores([matrices[m] for m in members[: count + 1]]), columns)
-        for count in range(len(members))
-    ]
-    return Ensemble(name, tuple(members), tuple(steps))
+def selected_members(matrices: Mapping[str, Floats], columns: Integers) -> list[str]:
+    """Members chosen greedily: each time the first that raises the mAP@10 most, if any does.
 
-
-def selected_ensemble(name: str, matrices: Mapping[str, Floats], columns: Integers) -> Ensemble:
-    """Members chosen greedily: each time the first that raises the validation mAP@10 most, if any
-    does.
+    matrices: validation scores [Q, C] by run; columns: [Q] of the true clips.
     """
     members: list[str] = []
-    steps: list[float] = []
-    total: Floats | float = 0.0
+    reached, total = -1.0, np.zeros(())
     while candidates := [run for run in matrices if run not in members]:
         scores = {
             run: mean_average_precision((total + matrices[run]) / (len(members) + 1), columns)
             for run in candidates
         }
         best = max(candidates, key=lambda run: scores[run])
-        if steps and scores[best] <= steps[-1]:
+        if scores[best] <= reached:
             break
         members.append(best)
-        steps.append(scores[best])
-        total = total + matrices[best]
-    return Ensemble(name, tuple(members), tuple(steps))
+        reached, total = scores[best], total + matrices[best]
+    return members
 
 
 def member_sets(members: Sequence[str], others: Sequence[str]) -> list[tuple[str, ...]]:

@@ -14,18 +14,18 @@ RESAMPLES = 2000
 
 
 class ClusterResamples:
-    """Seeded resamples of clusters, drawn once and used for many metrics of the same queries.
+    """Resamples of clusters, drawn once and used for many metrics of the same queries.
 
-    clusters: the clip of each query, [Q]. The same clusters and seed give the same resamples.
+    clusters: the clip of each query, [Q]. The same clusters give the same resamples.
     """
 
     def __init__(
-        self, clusters: Sequence[str] | NDArray[np.str_], resamples: int = RESAMPLES, seed: int = 0
+        self, clusters: Sequence[str] | NDArray[np.str_], resamples: int = RESAMPLES
     ) -> None:
         names, self._cluster = np.unique(np.asarray(clusters), return_inverse=True)
         count = len(names)
         self._sizes = np.bincount(self._cluster, minlength=count).astype(np.float64)
-        generator = np.random.default_rng(seed)
+        generator = np.random.default_rng(0)
         self._times = generator.multinomial(count, np.full(count, 1 / count), resamples).astype(
             np.float64
         )

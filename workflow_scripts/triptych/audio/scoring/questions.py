@@ -38,7 +38,7 @@ class Questions:
 
     clips [C], queries [Q] (captions); columns: [Q] of the true clips; subsets: the queries [Q] of
     each, "all" first; relevant: [Q, C], or None without any labels; partners: [Q] columns of the
-    clips with the two events in the other order, -1 for none; seed: of the bootstrap.
+    clips with the two events in the other order, -1 for none.
     """
 
     split: str
@@ -48,13 +48,12 @@ class Questions:
     subsets: Mapping[str, Booleans]
     relevant: Booleans | None
     partners: Integers
-    seed: int
 
     @cached_property
     def resamples(self) -> dict[tuple[str, bool], ClusterResamples]:
         """Bootstrap weights of each subset, of all its queries or of the labelled ones (True)."""
         return {
-            key: ClusterResamples(self.clips[self.columns[rows]], seed=self.seed)
+            key: ClusterResamples(self.clips[self.columns[rows]])
             for key, rows in self._rows.items()
         }
 
@@ -144,7 +143,6 @@ def ask(
     split: Split,
     relevance: pd.DataFrame,
     scenes: pd.DataFrame | None = None,
-    seed: int = 0,
 ) -> Questions:
     """The questions of a split.
 
@@ -170,7 +168,6 @@ def ask(
         subsets=subsets,
         relevant=_relevant(relevance[relevance["split"] == name], split),
         partners=partners,
-        seed=seed,
     )
 
 

@@ -15,12 +15,10 @@ from triptych.audio.data.tables import read_table
 from triptych.audio.embedding_files import read_embeddings
 from triptych.audio.scoring.ensemble import (
     SUBSETS,
-    Ensemble,
-    listed_ensemble,
     mean_scores,
     member_sets,
     precisions,
-    selected_ensemble,
+    selected_members,
     subset_rows,
 )
 from triptych.audio.scoring.intervals import ClusterResamples
@@ -34,7 +32,7 @@ METRICS = (
     *("split", "subset", "relevance", "metric", "value", "low", "high", "queries", "clips"),
 )
 QUERIES = (*RUN_KEYS, "split", "query", "clip", "rank", "average_precision")
-ENSEMBLES = ("corpus", "name", "member", "added_step", "validation_map_at_10")
+ENSEMBLES = ("corpus", "name", "member")
 
 _WORD = re.compile(r"[a-z0-9]{2,}")
 _ENDING = re.compile(r"(?<=[a-z]{3})(ings?|ers?|ed|es|e|s)$")
@@ -59,7 +57,6 @@ def score_runs(
     clips: pd.DataFrame,
     relevance: pd.DataFrame,
     scenes: pd.DataFrame | None = None,
-    seed: int = 0,
 ) -> Scores:
     """Score every run that did not train on the splits to be scored, and what stands beside.
 
@@ -80,7 +77,7 @@ def score_runs(
     queries: list[pd.DataFrame] = []
     for name in SPLITS:
         first = embedded[scored[0]["run"]][name]
-        questions = ask(name, first, relevance, scenes, seed)
+        questions = ask(name, first, relevance, scenes)
         kept: dict[str, Floats] = {}
         for run in scored:
             split = embedded[run["run"]][name]
@@ -91,9 +88,9 @@ def score_runs(
                 kept[run["run"]] = matrix
         for pool in pools:
             pool.look_at(questions, kept)
-            for ensemble in pool.ensembles:
-                matrix = mean_scores([kept[member] for member in ensemble.members])
-                keys = _named(ensemble.name, "ensemble", pool.corpus)
+            for ensemble, chosen in pool.ensembles.items():
+                matrix = mean_scores([kept[member] for member in chosen])
+                keys = _named(ensemble, "ensemble", pool.corpus)
                 _add(questions, matrix, keys, metrics, queries)
         of_clips = clips.set_index("clip")["keywords"].reindex(questions.clips)
         matrix = keyword_scores(list(map(str, questions.queries)), list(map(str, of_clips)))
@@ -103,7 +100,7 @@ def score_runs(
         pd.DataFrame(metrics, columns=list(METRICS)),
         pd.concat(queries, ignore_index=True)[list(QUERIES)],
         pd.DataFrame([row for pool in pools for row in pool.rows()], columns=list(ENSEMBLES)),
-        pd.DataFrame([row for pool in pools for row in pool.compared(seed)], columns=list(SUBSETS)),
+        pd.DataFrame([row for pool in pools for row in pool.compared()], columns=list(SUBSETS)),
     )
 
 
@@ -115,7 +112,7 @@ class _Pool:
     ) -> None:
         self.corpus = corpus
         self.runs = ensemble_runs(run for run in scored if run["corpus"] == corpus)
-        self.ensembles: list[Ensemble] = []
+        self.ensembles: dict[str, list[str]] = {}
         labels = {(run["audio_model"], run["text_model"]): name for name, run in self.runs.items()}
         self._listed = listed = [labels[audio, text] for audio, text in members]
         self._sets = member_sets(listed, [label for label in self.runs if label not in listed])
@@ -126,27 +123,23 @@ class _Pool:
         """Compare all ensembles on a split, and on the first one choose those that are scored."""
         own = {label: matrices[label] for label in self.runs}
         if not self.ensembles:
-            self.ensembles = [
-                listed_ensemble("published", self._listed, own, questions.columns),
-                selected_ensemble("selected", own, questions.columns),
-            ]
+            selected = selected_members(own, questions.columns)
+            self.ensembles = {"published": self._listed, "selected": selected}
         self._precisions[questions.split] = precisions(self._sets, own, questions.columns)
         self._clips = questions.clips[questions.columns]
 
-    def rows(self) -> list[tuple[str, str, str, int, float]]:
+    def rows(self) -> list[tuple[str, str, str]]:
         """Of ENSEMBLES."""
         return [
-            (self.corpus, ensemble.name, member, step, score)
-            for ensemble in self.ensembles
-            for step, (member, score) in enumerate(
-                zip(ensemble.members, ensemble.validation, strict=True), start=1
-            )
+            (self.corpus, name, member)
+            for name, members in self.ensembles.items()
+            for member in members
         ]
 
-    def compared(self, seed: int) -> list[dict[str, Any]]:
+    def compared(self) -> list[dict[str, Any]]:
         """Of SUBSETS, best first."""
         validation, evaluation = (self._precisions[name] for name in SPLITS)
-        resamples = ClusterResamples(self._clips, seed=seed)
+        resamples = ClusterResamples(self._clips)
         rows = subset_rows(self.corpus, self._sets, validation, evaluation, resamples)
         return sorted(rows, key=lambda row: row["place"])
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 WIDE = 256
-"""Units of an audio model's layers from which a processor's training step may gain from bf16: at
-128 it takes 1.03 to 1.15 times as long, at 768 it's 1.28 times as fast."""
+"""Units of an audio model's layers from which bf16 may make a processor's training step faster; in
+narrower ones it's slower (docs/performance.md)."""
 
 
 def kind_of_work(width: int) -> Literal["training", "narrow"]:

@@ -72,7 +72,7 @@ class Updates:
         parts = [slice(first, first + size) for first in range(0, own, size)]
 
         def encode(part: int) -> tuple[Tensor, Tensor]:
-            key = ("dropout", self._seed, number, 0, part)  # 0: the keys of earlier runs have it
+            key = ("dropout", self._seed, number, part)
             return self._embed(batch, tokens, parts[part], draws, key)
 
         def loss(audio: Tensor, text: Tensor) -> Tensor:

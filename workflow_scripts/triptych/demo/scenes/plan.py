@@ -138,8 +138,11 @@ def _different(
     uses: Counter[str],
     but: Collection[Scene],
 ) -> list[Scene]:
-    """`count` scenes, no two alike, VARIANTS of each pair or as many as it takes, first of the
-    classes that occur least so far (`uses`, which is kept up to date)."""
+    """`count` different scenes: at most VARIANTS of a pair, more only where `count` needs them.
+
+    Pairs whose events occur least so far come first. uses: how often each event occurs, which is
+    updated.
+    """
     left = {}
     for i in generator.permutation(len(pairs)):
         choice = [scene for scene in variants(relation, *pairs[i]) if scene not in but]

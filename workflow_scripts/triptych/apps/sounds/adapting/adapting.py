@@ -25,13 +25,13 @@ from triptych.audio.models.retrieval import unit_vectors
 from triptych.audio.models.settings import read_model_table
 from triptych.audio.training.losses import nt_xent, same_audio
 from triptych.core.device import keyed_generator
-from triptych.core.errors import InputError, printable
+from triptych.core.errors import InputError
 from triptych.core.files import write_csv
 from triptych.core.job_lock import owning
 from triptych.core.stopping import Stop, Stopped
 
 SETTINGS = {"steps": 300, "learning_rate": 0.01, "temperature": 0.07, "decay": 0.003}
-"""By cross-validation on 317 recordings of 50 classes, and by what other queries lose."""
+"""Chosen by cross-validation, such that queries about other sounds lose little."""
 PAIRS = 1024
 """Pairs of recording and caption in a step; all, if they are fewer."""
 
@@ -85,7 +85,6 @@ def adapt(
         made = work / "model"
         shutil.rmtree(made, ignore_errors=True)
         _write(model, sha256, maps, parts, made)
-        write_csv(_listing(parts), made / "recordings.csv")
         write_csv(compared, made / "scores.csv")
         made.rename(to)
     shutil.rmtree(work)
@@ -187,13 +186,3 @@ def _write(
         },
     }
     save_model(network, to, about)
-
-
-def _listing(parts: dict[str, list[Recording]]) -> pd.DataFrame:
-    """Which recording is in which part."""
-    rows = [
-        (printable(each.path), each.sha256, part, len(each.captions))
-        for part, recordings in parts.items()
-        for each in recordings
-    ]
-    return pd.DataFrame(rows, columns=["file", "sha256", "part", "captions"])

@@ -96,7 +96,7 @@ def write_text_side(model: "RetrievalModel", model_sha256: str, folder: Path) ->
 def _export(network: nn.Module, path: Path) -> None:
     from triptych.core.weights import exported  # takes seconds to import
 
-    ids = torch.ones(2, 9, dtype=torch.int64)  # no size of which is special
+    ids = torch.ones(2, 9, dtype=torch.int64)  # the exporter takes sizes of 0 and 1 as constants
     sizes = {0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC}
     program = exported(network, (ids, torch.ones_like(ids)), INPUTS, OUTPUT, (sizes, sizes))
     for node in program.model.graph:
