@@ -51,6 +51,7 @@ def test_a_claim_that_was_not_tested_shows_no_number_bare_beside_the_published_o
     untested = claims(verdict=NOT_TESTABLE, measured="another network: 3.80 MB")
     found = {each.anchor: each for each in scores(untested, [number])}["claim-rl-bc-95"]
     assert (found.published, found.ours) == ("4.00 MB", "another network: 3.80 MB")
+    assert found.distance == DASH
 
 
 def test_what_was_not_tested_says_which_scale_would_and_what_is_lacking():
