@@ -94,20 +94,36 @@ def test_strokes_are_as_large_against_the_photograph_as_in_the_painting(here, ca
     assert "painted at" not in capsys.readouterr().err
 
 
-def test_a_video_keeps_its_frames_and_size(here):
+def write_clip(frames: int) -> None:
+    """A film of 48x32 pixels, each frame of one grey: clip.mp4."""
     av = pytest.importorskip("av")
     with av.open("clip.mp4", "w") as container:
         stream = container.add_stream("libx264", rate=10)
         stream.width, stream.height, stream.pix_fmt = 48, 32, "yuv420p"
-        for k in range(5):
-            frame = np.full((32, 48, 3), 40 * k, np.uint8)
+        for k in range(frames):
+            frame = np.full((32, 48, 3), 255 * k // frames, np.uint8)
             container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, format="rgb24")))
         container.mux(stream.encode(None))
+
+
+def test_a_video_keeps_its_frames_and_size(here):
+    av = pytest.importorskip("av")
+    write_clip(5)
     assert main(["stylize", "clip.mp4", "--style", "net.safetensors", "-o", "out", *EXACT]) == 0
     with av.open("out/clip.mp4") as container:
         video = container.streams.video[0]
         assert (video.width, video.height) == (48, 32)
         assert sum(1 for _ in container.decode(video)) == 5
+
+
+def test_that_an_input_is_painted_smaller_is_said_once(here, capsys):
+    """A film of 20 frames goes through the network in three batches."""
+    write_clip(20)
+    save_network("small.safetensors", network(), {"painting_size": 20})
+    command = ["stylize", "clip.mp4", "in/a.png", "in/b.png", "--style", "small.safetensors"]
+    assert main([*command, "-o", "out", *EXACT]) == 0
+    said = [line for line in capsys.readouterr().err.splitlines() if "painted at" in line]
+    assert [line.split()[0] for line in said] == ["48x32", "21x30", "40x24"]
 
 
 def test_optimize_says_what_is_too_small_and_does_the_others(here, capsys):

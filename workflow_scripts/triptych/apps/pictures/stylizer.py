@@ -106,6 +106,8 @@ class NetworkStylizer(Stylizer):
         self.limit = None if limit is None else limit - resident_memory()
         self.scale = options.style_scale or 1.0
         self.shorter = max(1, round(record.get("painting_size", PAINTING) / self.scale))
+        self._size_told = False
+        """Whether it was said of this input, which may be a film of many batches"""
         print(sentence, file=sys.stderr)
 
     def render(self, images: Tensor) -> Tensor:
@@ -114,12 +116,14 @@ class NetworkStylizer(Stylizer):
         if min(height, width) <= self.shorter:
             return self._stylised(images, images.nbytes)
         small = resize(images, self.shorter)
-        print(
-            f"{width}x{height} pixels: painted at {small.shape[-1]}x{small.shape[-2]} and enlarged "
-            f"with the photograph's detail, for strokes of --style-scale "
-            f"{self.scale:g}",
-            file=sys.stderr,
-        )
+        if not self._size_told:
+            print(
+                f"{width}x{height} pixels: painted at {small.shape[-1]}x{small.shape[-2]} and "
+                f"enlarged with the photograph's detail, for strokes of --style-scale "
+                f"{self.scale:g}",
+                file=sys.stderr,
+            )
+            self._size_told = True
         return enlarged(self._stylised(small, images.nbytes), small, images)
 
     def _stylised(self, images: Tensor, whole: int) -> Tensor:
@@ -131,8 +135,14 @@ class NetworkStylizer(Stylizer):
         allowed = max(0.0, self.limit - 3 * whole)
         return stylise(prepared, images, memory_bytes=allowed)
 
+    def paint(self, item: Item) -> None:
+        """As `Stylizer.paint`."""
+        self._size_told = False
+        super().paint(item)
+
     def film(self, item: Item) -> None:
         """Stylise a video, frame by frame, as mp4 with its sound."""
+        self._size_told = False
 
         def stylist(frames: np.ndarray) -> np.ndarray:
             images = torch.from_numpy(frames).permute(0, 3, 1, 2).float().div_(255)
