@@ -39,16 +39,22 @@ def suits(options: argparse.Namespace, items: list[Item]) -> bool:
     few = len(items) <= MOST_PICTURES or options.device == "cpu"
     if not plain or not few or options.device == "cuda":
         return False
+    network, _, _ = find_network(options.style)
     return (
         all(item.kind == "image" for item in items)
-        and _file(find_network(options.style)[0]).is_file()
+        and network.suffix == ".safetensors"
+        and _file(network).is_file()
     )
 
 
 def _file(network: Path) -> Path:
-    """Where the network's ONNX file lies: beside its own, or in the cache (`triptych weights`)."""
+    """Where the network's ONNX file lies: beside its own, or in the cache (`triptych weights`).
+
+    One that is older than the network is of other weights: it was exported before a training.
+    """
     beside = network.with_suffix(".onnx")
-    return beside if beside.is_file() else cached(network)
+    fresh = beside.is_file() and beside.stat().st_mtime_ns >= network.stat().st_mtime_ns
+    return beside if fresh else cached(network)
 
 
 def cached(network: Path) -> Path:
