@@ -54,7 +54,7 @@ class Optimised:
 class Optimisation:
     """One batch on its way; `advance` evaluates every image that still goes, and moves it.
 
-    start: [N, 3, H, W], where `initial_images` of the choices aren't it; it is changed
+    start: [N, 3, H, W] to begin from instead of `initial_images`; overwritten
     """
 
     def __init__(
