@@ -7,12 +7,14 @@ import pytest
 import torch
 from random_networks import network
 
-from triptych.apps.pictures import catalogue
+from triptych.apps.pictures import catalogue, stylizer
 from triptych.apps.pictures.catalogue import find_network
 from triptych.apps.pictures.work_list import work_list
 from triptych.cli import main
+from triptych.core import device
 from triptych.core.errors import InputError
 from triptych.style.data.images import read_image, read_image_alpha, resize, write_image
+from triptych.style.network import stylize
 from triptych.style.network.network import Architecture, TransformationNetwork
 from triptych.style.network.network_files import save_network
 from triptych.style.network.stylize import keep_colours, stylise
@@ -68,6 +70,30 @@ def test_size_colours_strength_and_precision_are_options(here, capsys):
     full = keep_colours(photograph, stylise(network(), photograph))
     expected = rounded((photograph + full) / 2)
     torch.testing.assert_close(read_image("x.png"), expected, rtol=0, atol=1.01 / 255)
+
+
+def test_auto_gives_way_at_whichever_photograph_is_far_from_float32(here, monkeypatch, caplog):
+    decibels = {30: 35.0, 24: 35.0, 26: 29.0}  # by height
+    checked = []
+    for name, height in (("c", 26), ("d", 28)):
+        write_image(f"in/{name}.png", torch.rand(3, height, 26))
+
+    def error(network, image, precision):
+        checked.append(image.shape[1])
+        return stylize.PrecisionError(1.0, 1.0, decibels[image.shape[1]])
+
+    monkeypatch.setattr(device, "_best", lambda *_: ("bf16", "a processor in a test"))
+    monkeypatch.setattr(device, "_chosen", [])
+    monkeypatch.setattr(stylize, "precision_error", error)
+    monkeypatch.setattr(stylizer, "precision_error", error)
+    with caplog.at_level("INFO"):
+        assert main(["stylize", "in", "--style", "net.safetensors", "-o", "out"]) == 0
+    assert "bf16 gives way: on a part of the image" in caplog.text
+    assert set(checked) == {30, 24, 26}  # in float32 nothing is left to check
+    for name in ("c", "d"):
+        expected = stylise(network(), read_image(f"in/{name}.png"))
+        written = read_image(f"out/{name}.png")
+        torch.testing.assert_close(written, expected, rtol=0, atol=0.51 / 255)
 
 
 def test_strokes_are_as_large_against_the_photograph_as_in_the_painting(here, capsys):

@@ -128,7 +128,7 @@ class NetworkStylizer(Stylizer):
 
     def _stylised(self, images: Tensor, whole: int) -> Tensor:
         """In tiles where the limit of memory asks for them; whole: bytes of the images as read."""
-        prepared = self.prepared or self._prepare(images[0])
+        prepared = self._prepared_for(images[0])
         if self.limit is None:
             return stylise(prepared, images)
         # The images as read, as stacked and as floats of the result.
@@ -152,13 +152,19 @@ class NetworkStylizer(Stylizer):
         steadied = Steadied(stylist, share) if share else stylist
         stylise_to_mp4(item.source, item.target, steadied)
 
-    def _prepare(self, image: Tensor) -> PreparedNetwork:
-        """Once, on the first image: choose the precision, and say what half precision costs."""
-        precision = checked_precision(self.network, image, self.options.precision)
+    def _prepared_for(self, image: Tensor) -> PreparedNetwork:
+        """The network in the precision that was asked for; "auto" is checked on each image, until
+        one makes it give way to float32. What half precision costs is said of the first."""
+        before, wanted = self.prepared, self.options.precision
+        if before is not None and (wanted != "auto" or before.precision == "float32"):
+            return before
+        precision = checked_precision(self.network, image, wanted)
+        if before is not None and precision == before.precision:
+            return before
+        self.prepared = PreparedNetwork(self.network, precision)
         if precision != "float32":
             error = precision_error(self.network, middle(image, 512), precision)
             print(f"precision {precision}: {error}", file=sys.stderr)
-        self.prepared = PreparedNetwork(self.network, precision)
         return self.prepared
 
 
