@@ -87,7 +87,6 @@ def _run_row(
         "height": 512 if paper else 96,
         "width": 512 if paper else 128,
         "evaluations": evaluations,
-        "repeat": 0,
         "status": status,
         "reason": "" if status == "finished" else "the loss rose above its first value",
     }
