@@ -13,11 +13,12 @@ from triptych.apps.pictures.work_list import work_list
 from triptych.cli import main
 from triptych.core import device
 from triptych.core.errors import InputError
+from triptych.style.data.image_files import keep_colours
 from triptych.style.data.images import read_image, read_image_alpha, resize, write_image
 from triptych.style.network import stylize
 from triptych.style.network.network import Architecture, TransformationNetwork
 from triptych.style.network.network_files import save_network
-from triptych.style.network.stylize import keep_colours, stylise
+from triptych.style.network.stylize import stylise
 
 EXACT = ["--precision", "float32"]
 BACKBONE = str(catalogue.backbone_file(None))

@@ -14,8 +14,7 @@ from triptych.core.files import sha256_of
 from triptych.core.packages import cache_folder
 from triptych.style.data.enlarging import enlarged, reduced
 from triptych.style.data.image_files import (
-    LUMA,
-    Planes,
+    keep_colours,
     open_image,
     planes,
     shape_along,
@@ -122,12 +121,3 @@ class QuickStylizer:
             result = photograph + np.float32(options.strength) * (result - photograph)
         write_planes(item.target, result, alpha)
         return True
-
-
-def keep_colours(photograph: Planes, stylised: Planes) -> Planes:
-    """The photograph's colours with the result's lightness, [3, H, W] in [0, 1].
-
-    The same step added to red, green and blue changes luma only, not the chroma of YCbCr.
-    """
-    step = np.tensordot(np.array(LUMA, np.float32), stylised - photograph, 1)
-    return np.clip(photograph + step, 0, 1)

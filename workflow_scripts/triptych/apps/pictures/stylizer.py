@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from triptych.apps import chosen_device
@@ -14,12 +13,12 @@ from triptych.apps.pictures.quick import PAINTING
 from triptych.apps.pictures.work_list import Item
 from triptych.core.errors import told
 from triptych.core.progress import Progress
+from triptych.style.data.image_files import keep_colours
 from triptych.style.data.images import (
     enlarged,
     read_image_alpha,
     resize,
     resize_to,
-    to_bytes,
     write_image,
 )
 from triptych.style.network.fast import PreparedNetwork
@@ -27,7 +26,6 @@ from triptych.style.network.memory import parse_bytes, resident_memory
 from triptych.style.network.network_files import load_network
 from triptych.style.network.stylize import (
     checked_precision,
-    keep_colours,
     middle,
     precision_error,
     stylise,
@@ -39,7 +37,7 @@ from triptych.style.video.flicker import (
     limited,
     on_one_thread,
 )
-from triptych.style.video.transfer import Stylist, stylise_to_mp4
+from triptych.style.video.transfer import Stylist, stylise_to_mp4, stylist_of
 
 FEATHER = 5
 """Pixels over which trust in the flow falls off, so that no edge of it shows."""
@@ -143,12 +141,7 @@ class NetworkStylizer(Stylizer):
     def film(self, item: Item) -> None:
         """Stylise a video, frame by frame, as mp4 with its sound."""
         self._size_told = False
-
-        def stylist(frames: np.ndarray) -> np.ndarray:
-            images = torch.from_numpy(frames).permute(0, 3, 1, 2).float().div_(255)
-            return to_bytes(self.finished(images)).permute(0, 2, 3, 1).contiguous().numpy()
-
-        share = self.options.steady
+        stylist, share = stylist_of(self.finished, self.device), self.options.steady
         steadied = Steadied(stylist, share) if share else stylist
         stylise_to_mp4(item.source, item.target, steadied)
 
