@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from triptych.style.data.architectures import Architecture
 from triptych.style.optimise.presets import Choices
-from triptych.style.optimise.tiles import PIXELS, tiling
+from triptych.style.optimise.tiles import levels, tiling
 
 
 def images_at_once(
@@ -35,11 +35,11 @@ def network_bytes(
         name = choices.content_layer
         content = architecture.channels(name) * math.prod(cut.shapes[name])
         height, width = cut.largest
-    shapes = tiling(architecture, choices.layers, height, width, None).shapes
+    rows, columns = (levels(architecture, choices.layers, length) for length in (height, width))
     numbers = [
-        architecture.channels(name) * math.prod(shape)
-        for name, shape in shapes.items()
-        if name != PIXELS
+        architecture.channels(name) * row.length * column.length
+        for row, column in zip(rows[1:], columns[1:], strict=True)
+        for name in row.names
     ]
     return 4 * (sum(numbers) + 4 * max(numbers) + content)
 
