@@ -53,7 +53,7 @@ rule style_optimize:
 
 
 rule style_train:
-    """Version 2: train a network for one painting."""
+    """Version 2: train a network; the checkpoint of the lowest held-out loss is kept."""
     input:
         crops=f"{CROPS}/crops.bin",
         index=f"{CROPS}/index.csv",
@@ -66,7 +66,8 @@ rule style_train:
             )
         ),
     output:
-        weights="results/style/networks/{painting}/{variant}/weights.safetensors",
+        network="results/style/networks/{painting}/{variant}/network.safetensors",
+        selection="results/style/networks/{painting}/{variant}/selection.csv",
         losses="results/style/networks/{painting}/{variant}/losses.csv",
         samples="results/style/networks/{painting}/{variant}/samples.png",
     log:
@@ -93,34 +94,6 @@ rule style_train:
         code=code("style_train"),
     script:
         "../workflow_scripts/style/train.py"
-
-
-rule style_select:
-    """Choose the checkpoint with the lowest loss on held-out photographs."""
-    input:
-        weights="results/style/networks/{painting}/{variant}/weights.safetensors",
-        crops=f"{CROPS}/crops.bin",
-        index=f"{CROPS}/index.csv",
-        paintings=paintings_learnt,
-        backbone=found(STYLE.backbone("loss")),
-    output:
-        network="results/style/networks/{painting}/{variant}/network.safetensors",
-        selection="results/style/networks/{painting}/{variant}/selection.csv",
-    log:
-        "results/logs/style_select/{painting}-{variant}.log",
-    benchmark:
-        "results/benchmarks/style_select/{painting}-{variant}.tsv"
-    conda:
-        "../envs/style.yaml"
-    resources:
-        gpu=GPU,
-    params:
-        training=TRAINING,
-        losses=STYLE.config["losses"],
-        device=config["device"],
-        code=code("style_select"),
-    script:
-        "../workflow_scripts/style/select.py"
 
 
 rule style_export:

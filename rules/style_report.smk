@@ -2,7 +2,6 @@
 
 PAINTINGS_SHOWN = list(dict.fromkeys([*STYLE.names("painting"), *STYLE.shown]))
 LARGE = STYLE.config["stylised"]["large"]
-SHIPPED = STYLE.config["networks"]["shipped"]
 
 
 rule style_table1:
@@ -182,27 +181,6 @@ rule style_motion:
         code=code("style_motion"),
     script:
         "../workflow_scripts/style/motion.py"
-
-
-rule style_breakeven:
-    """Images after which a network's training has paid."""
-    input:
-        trained=style_trained("losses.csv"),
-        shipped=found(expand("resources/style/networks/{name}.csv", name=SHIPPED)),
-        table1="results/tables/style_table1.csv",
-    output:
-        table("style_breakeven", "Break-even", "when training has paid"),
-    log:
-        "results/logs/style_breakeven/style_breakeven.log",
-    benchmark:
-        "results/benchmarks/style_breakeven/style_breakeven.tsv"
-    conda:
-        "../envs/report.yaml"
-    params:
-        scale=SCALE,
-        code=code("style_breakeven"),
-    script:
-        "../workflow_scripts/style/breakeven.py"
 
 
 rule style_draw_results:

@@ -87,7 +87,6 @@ def _run_row(
         "height": 512 if paper else 96,
         "width": 512 if paper else 128,
         "evaluations": evaluations,
-        "repeat": 0,
         "status": status,
         "reason": "" if status == "finished" else "the loss rose above its first value",
     }
@@ -157,24 +156,6 @@ def timing_losses(*, repeats=6, shift: dict[str, float] | None = None, device=CP
             rows.append((name, repeat, seconds, 40, 128, device))
     columns = ["content_loss", "repeat", "seconds", "evaluations", "size", "device"]
     return pd.DataFrame(rows, columns=columns)
-
-
-def training_losses(painting: str, variant: str, batches=200) -> pd.DataFrame:
-    """losses.csv of a network's training; `seconds` run on."""
-    random = np.random.default_rng(len(painting) + len(variant))
-    batch = np.arange(1, batches + 1)
-    style = (0.2 + 1.3 * np.exp(-batch / 60)) * random.uniform(0.9, 1.1, batches)
-    content = 0.15 + 0.1 * (1 - np.exp(-batch / 60)) * random.uniform(0.9, 1.1, batches)
-    return pd.DataFrame(
-        {
-            **{"painting": painting, "variant": variant, "batch": batch},
-            **{"content": content, "style": style},
-            "total_variation": 0.01,
-            "total": content + style + 0.01,
-            "learning_rate": 1e-3,
-            "seconds": 0.25 * batch,
-        }
-    )
 
 
 def stylised_runs(

@@ -10,7 +10,7 @@ from triptych.style.data.colours import (
     recoloured,
     with_moments_of,
 )
-from triptych.style.data.images import luma
+from triptych.style.data.image_files import luma
 
 HUES = torch.tensor([[0.587, -0.299, 0.0], [0.114, 0.0, -0.299]])
 """Two directions of no lightness."""

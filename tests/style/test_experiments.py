@@ -53,12 +53,6 @@ def test_rows_are_the_product_of_what_varies_and_a_preset_fills_in_the_rest() ->
     assert set(of(rows, "painting")) == {"swirls"}
 
 
-def test_repeats_are_rows_of_their_own() -> None:
-    rows = runs(initialisations={"repeats": 2, "vary": {"initialisation": ["noise", "style"]}})
-    assert of(rows, "run") == ["noise-0", "noise-1", "style-0", "style-1"]
-    assert of(rows, "repeat") == [0, 1, 0, 1]
-
-
 @pytest.mark.parametrize(
     ("experiment", "message"),
     [

@@ -34,7 +34,7 @@ def test_each_scale_begins_from_the_one_before_with_the_photographs_detail():
     advance(training, 10)
     small = resize_to(CONTENTS, 20, 16)
     painting = STYLE[0].at(20, 16).image
-    coarse = optimise(small, painting[None], small_backbone(), choices(), 10, seeds=[0, 0]).images
+    coarse = optimise(small, painting[None], small_backbone(), choices(), 10).images
     assert torch.equal(training.images, coarse)
     advance(training, 1)
     assert torch.equal(training.images, enlarged(coarse, small, CONTENTS))
@@ -72,7 +72,6 @@ def test_what_it_begins_from_may_be_another_picture_than_the_content():
         small_backbone(),
         choices(),
         10,
-        [0, 0],
         start.clone(),
     )
     while not one.finished:

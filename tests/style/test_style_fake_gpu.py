@@ -67,5 +67,5 @@ def test_version_1_s_losses_stay_on_the_gpu(architecture, name, precision):
     content, painting = [images(3, 96, 96)], [images(3, 96, 96)]
     backbone = shaped_backbone(architecture, choices.pooling).to(CUDA)
     objective = Objective(backbone, choices, content, painting)
-    start = initial_images(content, painting, choices, [0])
+    start = initial_images(content, painting, choices)
     assert objective.terms(start).total.device.type == "cuda"

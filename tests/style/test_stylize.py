@@ -8,6 +8,7 @@ from random_networks import image, network
 from skimage.color import rgb2ycbcr
 
 from triptych.core import device
+from triptych.style.data.image_files import keep_colours
 from triptych.style.data.images import read_image, write_image
 from triptych.style.network import memory, stylize
 from triptych.style.network.fast import PreparedNetwork, Stage
@@ -17,7 +18,6 @@ from triptych.style.network.stylize import (
     COLUMNS,
     PrecisionError,
     checked_precision,
-    keep_colours,
     plan_for,
     stylise,
     stylise_files,

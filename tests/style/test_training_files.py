@@ -7,18 +7,16 @@ import pandas as pd
 import pytest
 import style_training_job as job
 import torch
+from PIL import Image
 from stops import Never
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.errors import InputError
 from triptych.style.network.network import Architecture, TransformationNetwork
 from triptych.style.network.network_files import load_network
-from triptych.style.network.training import initial_network, train
+from triptych.style.network.training import Kept, Trained, initial_network, train
 from triptych.style.network.training_files import (
-    Checkpoints,
-    read_checkpoints,
     select,
-    select_network,
     validation_losses,
     write_training,
 )
@@ -49,20 +47,25 @@ def weights(seed, scale=1.0):
     return state
 
 
+def trained(checkpoints):
+    """What a training leaves whose checkpoints hold these weights."""
+    kept = {batches: Kept(values, torch.empty(0)) for batches, values in checkpoints.items()}
+    return Trained(kept, pd.DataFrame())
+
+
 def test_the_chosen_network_is_its_checkpoint_and_says_so(tmp_path):
     chosen = dataclasses.replace(job.TRAINING, batches=7, checkpoint_every=3, log_every=2)
     checkpoint = Checkpoint(tmp_path / "checkpoint", "x")
     network = initial_network(SMALL, chosen.seed)
-    trained = train(network, LOSS, Crops(), chosen, CPU, checkpoint, Never())
-    names = ("weights.safetensors", "losses.csv", "samples.png", "n.safetensors", "selection.csv")
-    weights, losses, samples, written, selection = (tmp_path / name for name in names)
-    write_training(trained, SMALL, RECORD, weights=weights, losses=losses, samples=samples)
-    checkpoints = read_checkpoints(weights)
-    assert list(checkpoints.weights) == [3, 6, 7]
-    given = (checkpoints, LOSS, Crops(), 2, "float32", CPU)
-    select_network(*given, network=written, selection=selection)
+    ended = train(network, LOSS, Crops(), chosen, CPU, checkpoint, Never())
+    assert list(ended.checkpoints) == [3, 6, 7]
+    names = ("n.safetensors", "selection.csv", "losses.csv", "samples.png")
+    written, selection, losses, samples = (tmp_path / name for name in names)
+    table = select(ended, SMALL, LOSS, Crops(), 2, "float32", CPU)
+    files = {"network": written, "selection": selection, "losses": losses, "samples": samples}
+    write_training(ended, SMALL, table, RECORD, **files)
     network, record = load_network(written)
-    kept = checkpoints.weights[record["batches"]]
+    kept = ended.checkpoints[record["batches"]].weights
     assert all(torch.equal(value, kept[name]) for name, value in network.state_dict().items())
     assert record["training"] == {"batches": 7}
     table = pd.read_csv(selection)
@@ -70,12 +73,14 @@ def test_the_chosen_network_is_its_checkpoint_and_says_so(tmp_path):
     assert table.columns.tolist() == columns
     assert record["validation"]["total"] == pytest.approx(table["total"].min())
     assert table["batch"][table["chosen"]].item() == record["batches"]
+    assert pd.read_csv(losses)["batch"].tolist() == [2, 4, 6, 7]
+    assert Image.open(samples).format == "PNG"
 
 
 def test_the_checkpoint_of_the_lowest_total_is_chosen():
     crops = Crops()
     checkpoints = {20: weights(0, 300.0), 10: weights(1), 30: weights(2, 100.0)}
-    table = select(Checkpoints(checkpoints, PLAIN, {}), LOSS, crops, 4, "float32", CPU)
+    table = select(trained(checkpoints), PLAIN, LOSS, crops, 4, "float32", CPU)
     assert table.columns.tolist() == ["batch", "content", "style", "total", "chosen"]
     assert table["batch"].tolist() == [10, 20, 30]
     lowest = table.loc[table["total"].idxmin(), "batch"]
@@ -85,10 +90,10 @@ def test_the_checkpoint_of_the_lowest_total_is_chosen():
 
 def test_a_checkpoint_that_is_not_finite_is_never_chosen():
     checkpoints = {10: weights(0, math.nan), 20: weights(1)}
-    table = select(Checkpoints(checkpoints, PLAIN, {}), LOSS, Crops(), 4, "float32", CPU)
+    table = select(trained(checkpoints), PLAIN, LOSS, Crops(), 4, "float32", CPU)
     assert table["batch"][table["chosen"]].tolist() == [20]
     with pytest.raises(InputError, match="none of the 1 checkpoints"):
-        select(Checkpoints({10: weights(0, math.nan)}, PLAIN, {}), LOSS, Crops(), 4, "float32", CPU)
+        select(trained({10: weights(0, math.nan)}), PLAIN, LOSS, Crops(), 4, "float32", CPU)
 
 
 def test_validation_losses_are_means_over_all_crops_whatever_the_batch():

@@ -1,4 +1,4 @@
-"""Train a transformation network for a painting, resuming where an interrupted attempt stopped."""
+"""Train a network for a painting, resuming where an attempt stopped, and choose its checkpoint."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from triptych.style.network.network import Architecture
 from triptych.style.network.perceptual import LossSettings
 from triptych.style.network.training import initial_network, train
 from triptych.style.network.training_data import TrainingSettings
-from triptych.style.network.training_files import read_loss, write_training
+from triptych.style.network.training_files import read_loss, select, write_training
 
 with job(snakemake):
     params, files, output = snakemake.params, snakemake.input, snakemake.output
@@ -27,15 +27,17 @@ with job(snakemake):
     network = initial_network(architecture, params.training["seed"])
     for initial in files.initial:
         network = begun_from(Path(initial), architecture, params.styles)
+    crops = Shards(files.crops, files.index)
     trained = train(
         network,
         loss,
-        Shards(files.crops, files.index),
+        crops,
         TrainingSettings(**training),
         device,
         Checkpoint(params.checkpoint, fingerprint(given, files)),
         StopRequest(scheduler_limit(snakemake.resources.get("runtime"))),
     )
+    selected = select(trained, architecture, loss, crops, training["batch"], precision, device)
     told = ("painting", "variant", "styles", "origin", "losses", "training", "painting_size")
-    written = {name: output[name] for name in ("weights", "losses", "samples")}
-    write_training(trained, architecture, {name: given[name] for name in told}, **written)
+    record = {name: given[name] for name in told}
+    write_training(trained, architecture, selected, record, **dict(output.items()))

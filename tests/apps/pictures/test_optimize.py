@@ -11,8 +11,8 @@ import torch
 from triptych.apps.pictures.memory_plan import Needs
 from triptych.cli import main
 from triptych.core.stopping import SAVED_EXIT_CODE
+from triptych.style.data.image_files import keep_colours
 from triptych.style.data.images import read_image, write_image
-from triptych.style.network.stylize import keep_colours
 from triptych.style.optimise.scales import CoarseToFine
 
 COMMAND = ["stylize", "in/a.png", "--optimize", "--style", "p.png", "--evaluations", "6,6,6"]

@@ -7,15 +7,18 @@ import pytest
 import torch
 from random_networks import network
 
-from triptych.apps.pictures import catalogue
+from triptych.apps.pictures import catalogue, stylizer
 from triptych.apps.pictures.catalogue import find_network
 from triptych.apps.pictures.work_list import work_list
 from triptych.cli import main
+from triptych.core import device
 from triptych.core.errors import InputError
+from triptych.style.data.image_files import keep_colours
 from triptych.style.data.images import read_image, read_image_alpha, resize, write_image
+from triptych.style.network import stylize
 from triptych.style.network.network import Architecture, TransformationNetwork
 from triptych.style.network.network_files import save_network
-from triptych.style.network.stylize import keep_colours, stylise
+from triptych.style.network.stylize import stylise
 
 EXACT = ["--precision", "float32"]
 BACKBONE = str(catalogue.backbone_file(None))
@@ -70,6 +73,30 @@ def test_size_colours_strength_and_precision_are_options(here, capsys):
     torch.testing.assert_close(read_image("x.png"), expected, rtol=0, atol=1.01 / 255)
 
 
+def test_auto_gives_way_at_whichever_photograph_is_far_from_float32(here, monkeypatch, caplog):
+    decibels = {30: 35.0, 24: 35.0, 26: 29.0}  # by height
+    checked = []
+    for name, height in (("c", 26), ("d", 28)):
+        write_image(f"in/{name}.png", torch.rand(3, height, 26))
+
+    def error(network, image, precision):
+        checked.append(image.shape[1])
+        return stylize.PrecisionError(1.0, 1.0, decibels[image.shape[1]])
+
+    monkeypatch.setattr(device, "_best", lambda *_: ("bf16", "a processor in a test"))
+    monkeypatch.setattr(device, "_chosen", [])
+    monkeypatch.setattr(stylize, "precision_error", error)
+    monkeypatch.setattr(stylizer, "precision_error", error)
+    with caplog.at_level("INFO"):
+        assert main(["stylize", "in", "--style", "net.safetensors", "-o", "out"]) == 0
+    assert "bf16 gives way: on a part of the image" in caplog.text
+    assert set(checked) == {30, 24, 26}  # in float32 nothing is left to check
+    for name in ("c", "d"):
+        expected = stylise(network(), read_image(f"in/{name}.png"))
+        written = read_image(f"out/{name}.png")
+        torch.testing.assert_close(written, expected, rtol=0, atol=0.51 / 255)
+
+
 def test_strokes_are_as_large_against_the_photograph_as_in_the_painting(here, capsys):
     """A smooth photograph has no detail beyond its reduction: a reduced result is what counts."""
     save_network("large.safetensors", network(), {"painting_size": 32})
@@ -94,20 +121,36 @@ def test_strokes_are_as_large_against_the_photograph_as_in_the_painting(here, ca
     assert "painted at" not in capsys.readouterr().err
 
 
-def test_a_video_keeps_its_frames_and_size(here):
+def write_clip(frames: int) -> None:
+    """A film of 48x32 pixels, each frame of one grey: clip.mp4."""
     av = pytest.importorskip("av")
     with av.open("clip.mp4", "w") as container:
         stream = container.add_stream("libx264", rate=10)
         stream.width, stream.height, stream.pix_fmt = 48, 32, "yuv420p"
-        for k in range(5):
-            frame = np.full((32, 48, 3), 40 * k, np.uint8)
+        for k in range(frames):
+            frame = np.full((32, 48, 3), 255 * k // frames, np.uint8)
             container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, format="rgb24")))
         container.mux(stream.encode(None))
+
+
+def test_a_video_keeps_its_frames_and_size(here):
+    av = pytest.importorskip("av")
+    write_clip(5)
     assert main(["stylize", "clip.mp4", "--style", "net.safetensors", "-o", "out", *EXACT]) == 0
     with av.open("out/clip.mp4") as container:
         video = container.streams.video[0]
         assert (video.width, video.height) == (48, 32)
         assert sum(1 for _ in container.decode(video)) == 5
+
+
+def test_that_an_input_is_painted_smaller_is_said_once(here, capsys):
+    """A film of 20 frames goes through the network in three batches."""
+    write_clip(20)
+    save_network("small.safetensors", network(), {"painting_size": 20})
+    command = ["stylize", "clip.mp4", "in/a.png", "in/b.png", "--style", "small.safetensors"]
+    assert main([*command, "-o", "out", *EXACT]) == 0
+    said = [line for line in capsys.readouterr().err.splitlines() if "painted at" in line]
+    assert [line.split()[0] for line in said] == ["48x32", "21x30", "40x24"]
 
 
 def test_optimize_says_what_is_too_small_and_does_the_others(here, capsys):

@@ -1,5 +1,7 @@
 """`triptych stylize` by ONNX Runtime, against the same command by PyTorch."""
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -8,12 +10,13 @@ import pytest
 import torch
 
 from triptych.apps.init import export_shipped
-from triptych.apps.pictures import catalogue, commands
+from triptych.apps.pictures import catalogue, commands, quick
 from triptych.cli import main
 from triptych.style.data.images import read_image, write_image
 from triptych.style.network.export import export_styles
 from triptych.style.network.network import Architecture, TransformationNetwork
-from triptych.style.network.network_files import save_network
+from triptych.style.network.network_files import load_network, save_network
+from triptych.style.network.stylize import stylise
 
 BY_PYTORCH = ["--memory", "4GB", "--precision", "float32"]
 
@@ -53,6 +56,38 @@ def test_it_paints_what_pytorch_paints(folder, monkeypatch, options):
     assert quick.std() > 0.05
     # Pillow and PyTorch resize alike but for rounding.
     torch.testing.assert_close(quick, slow, rtol=0, atol=2.01 / 255)
+
+
+@pytest.mark.parametrize("trained_again", [False, True])
+def test_an_onnx_file_older_than_its_network_is_not_painted_with(
+    folder, tmp_path, monkeypatch, trained_again
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for name in ("two.safetensors", "two.onnx"):
+        shutil.copy2(folder / catalogue.SHIPPED / name, name)
+    if trained_again:
+        os.utime("two.safetensors")
+    asked = []
+    monkeypatch.setattr(commands, "_slowly", lambda *_: asked.append("PyTorch") or [])
+    # The file's name is no style's: what is painted says which of its styles is meant.
+    monkeypatch.setattr(quick, "find_network", lambda _: (Path("two.safetensors"), "oil", ""))
+    given = ["stylize", str(folder / "photo.png"), "--style", "two.safetensors", "-o", "x.png"]
+    assert main(given) == 0
+    assert bool(asked) == trained_again and Path("x.png").is_file() != trained_again
+
+
+def test_an_onnx_file_beside_a_checkpoint_of_another_kind_is_left(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    checkpoint = TransformationNetwork(Architecture(4, "transposed", (0,) * 5))
+    torch.save(checkpoint.state_dict(), "candy.pth")
+    shutil.copy(folder / catalogue.SHIPPED / "two.onnx", "candy.onnx")
+    write_image("small.png", torch.rand(3, 24, 32))
+    given = ["stylize", "small.png", "--style", "candy.pth", "-o", "x.png"]
+    assert main([*given, "--precision", "float32"]) == 0
+    network, _ = load_network("candy.pth")
+    expected = stylise(network, read_image("small.png"))
+    torch.testing.assert_close(read_image("x.png"), expected, rtol=0, atol=1.01 / 255)
 
 
 def test_a_picture_needs_no_pytorch(folder):

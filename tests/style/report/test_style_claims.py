@@ -1,5 +1,6 @@
 """Verdicts on the style study's claims: runs made to satisfy, to break or not to test them."""
 
+import numpy as np
 import pandas as pd
 import pytest
 import synthetic_style as made
@@ -113,6 +114,15 @@ def test_alexnet_that_finishes_at_1024_pixels_has_not_failed(run):
     verdict = finished.changed("style_history", unspoiled).verdicts("style")["style-alexnet-1024"]
     assert verdict.verdict == NOT_REPRODUCED
     assert "AlexNet at 1024 pixels keeps what it had" in verdict.reason
+
+
+def test_a_backbone_without_a_finite_loss_refutes_the_trend(run):
+    stopped = run.changed("style_history", said("total", np.inf, run="alexnet"))
+    stopped = stopped.changed("style_runs", said("status", "not_finite", run="alexnet"))
+    verdict = stopped.verdicts("style")["style-backbone-loss-trend"]
+    assert verdict.verdict == NOT_REPRODUCED
+    assert "AlexNet not finite" in verdict.reason
+    assert "AlexNet: no finite loss" in verdict.measured
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from triptych.report.page import Section
 from triptych.style.report.page import TITLES, page_video
 
 CAPTIONS = Path(__file__).parents[3] / "resources" / "captions"
-TABLES = ("style_table1", "style_scores", "style_breakeven")
+TABLES = ("style_table1", "style_scores")
 
 
 def film(tmp_path, size) -> Path:

@@ -11,8 +11,6 @@ from triptych.report.tables import DASH
 from triptych.style.report.figures_losses import loss_times_long
 from triptych.style.report.tables import table1_long, table1_table
 from triptych.style.report.tables_beyond import (
-    breakeven_long,
-    breakeven_table,
     networks_table,
     quality_long,
     quality_table,
@@ -104,32 +102,6 @@ def test_a_difference_in_time_has_an_interval_and_a_verdict():
     # What a whole round shares cancels: the interval is far narrower than the spread of rounds.
     spread = long[long["content_loss"] == "huber"]["value"].std()
     assert paired.at["huber", "high"] - paired.at["huber", "low"] < 100 * spread
-
-
-def test_a_network_pays_after_training_seconds_over_seconds_saved(published):
-    table = table1(made.timing_images(), published)
-    trained = made.training_losses("swirls", "plain")
-    long = breakeven_long(trained, [], table, scale="demo")
-    row = long[(long["size"] == 256) & (long["backbone"] == "vgg")].iloc[0]
-    saved = (
-        cell(table, 256, "vgg", "scaled")["value"] - cell(table, 256, "network")["value"]
-    )  # an image
-    assert row["training_seconds"] == 50.0
-    assert row["value"] == pytest.approx(50.0 / saved)
-    assert set(long["origin"]) == {"trained"}
-    assert "700" in breakeven_table(long).caption
-
-
-def test_a_network_that_is_slower_never_pays(published, tmp_path):
-    timing = made.timing_images()
-    timing.loc[timing["backbone"] == "network", "seconds"] = 100.0
-    trained = made.training_losses("swirls", "plain")
-    trained.to_csv(tmp_path / "swirls.csv", index=False)
-    shipped = [tmp_path / "swirls.csv"]
-    long = breakeven_long(trained, shipped, table1(timing, published), scale="demo")
-    assert long["value"].isna().all()
-    assert all(DASH in row for row in breakeven_table(long).rows)
-    assert {row[1] for row in breakeven_table(long).rows} == {"trained in this run", "shipped"}
 
 
 def test_quality_counts_images_of_one_network_together_and_runs_of_version_1_apart():

@@ -33,7 +33,7 @@ class Workflow:
         *("style_styles", "style_sizes", "style_presets", "style_initialisations"),
         *("style_training", "style_motion"),
     )
-    TABLES = ("style_table1", "style_scores", "style_breakeven")
+    TABLES = ("style_table1", "style_scores")
     products = products(figures, TABLES)
 
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
@@ -167,9 +167,8 @@ class Workflow:
     def page(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
         """What its part of the page shows beside its figures: files, and settings."""
         painting, variant = self.filmed[0]
-        tables = ("table1", "breakeven", "scores")
         files = {
-            **{name: [f"results/tables/style_{name}.csv"] for name in tables},
+            **{name: [f"results/tables/style_{name}.csv"] for name in ("table1", "scores")},
             "stylised": self.stylised_runs,
             "parity": [f"results/style/networks/{painting}/{variant}/parity.csv"],
             "videos": self.of_videos("video.mp4"),

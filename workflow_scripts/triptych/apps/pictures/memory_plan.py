@@ -1,13 +1,15 @@
 """How large an image can be optimised in the memory that there is."""
 
+import itertools
 from dataclasses import dataclass
 
 from triptych.core.errors import InputError
-from triptych.style.data.architectures import Architecture, Convolution
+from triptych.style.data.architectures import Architecture
 from triptych.style.data.image_files import shape_along
 from triptych.style.network.memory import readable
 from triptych.style.optimise.memory import network_bytes, state_bytes
 from triptych.style.optimise.presets import Choices
+from triptych.style.optimise.tiles import levels
 
 OVERHEAD, FIXED = 1.3, 64e6
 """What a process takes beside `network_bytes`: a factor for holes in the heap and PyTorch's own
@@ -80,25 +82,11 @@ class Needs:
 
 def smallest_side(architecture: Architecture, choices: Choices) -> int:
     """Pixels that a side must have so that every layer which is read has a position."""
-    side = 1
-    while _positions(architecture, choices, side) < 1:
-        side += 1
-    return side
-
-
-def _positions(architecture: Architecture, choices: Choices, side: int) -> int:
-    """Positions along a side of the deepest layer that is read; less than 1 is none."""
-    left = set(choices.layers)
-    for layer in architecture.layers:
-        padding = layer.padding if isinstance(layer, Convolution) else 0
-        side = (side + 2 * padding - layer.kernel) // layer.stride + 1
-        if side < 1:
-            return 0
-        if isinstance(layer, Convolution):
-            left -= {layer.name, layer.relu}
-            if not left:
-                break
-    return side
+    return next(
+        side
+        for side in itertools.count(1)
+        if min(level.length for level in levels(architecture, choices.layers, side)) > 0
+    )
 
 
 def told(size: Size) -> str:

@@ -8,8 +8,8 @@ from torch import Tensor
 from triptych.apps.pictures.catalogue import CHECKOUT
 from triptych.apps.pictures.optimising_options import shipped_paintings
 from triptych.core.errors import InputError
-from triptych.style.data.image_files import shape_along
-from triptych.style.data.images import luma, read_image, resize_to
+from triptych.style.data.image_files import luma, shape_along
+from triptych.style.data.images import read_image, resize_to
 from triptych.style.network.mixtures import weighted
 from triptych.style.optimise.styles import Painting
 

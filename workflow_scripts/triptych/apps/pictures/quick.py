@@ -14,8 +14,7 @@ from triptych.core.files import sha256_of
 from triptych.core.packages import cache_folder
 from triptych.style.data.enlarging import enlarged, reduced
 from triptych.style.data.image_files import (
-    LUMA,
-    Planes,
+    keep_colours,
     open_image,
     planes,
     shape_along,
@@ -39,16 +38,22 @@ def suits(options: argparse.Namespace, items: list[Item]) -> bool:
     few = len(items) <= MOST_PICTURES or options.device == "cpu"
     if not plain or not few or options.device == "cuda":
         return False
+    network, _, _ = find_network(options.style)
     return (
         all(item.kind == "image" for item in items)
-        and _file(find_network(options.style)[0]).is_file()
+        and network.suffix == ".safetensors"
+        and _file(network).is_file()
     )
 
 
 def _file(network: Path) -> Path:
-    """Where the network's ONNX file lies: beside its own, or in the cache (`triptych weights`)."""
+    """Where the network's ONNX file lies: beside its own, or in the cache (`triptych weights`).
+
+    One that is older than the network is of other weights: it was exported before a training.
+    """
     beside = network.with_suffix(".onnx")
-    return beside if beside.is_file() else cached(network)
+    fresh = beside.is_file() and beside.stat().st_mtime_ns >= network.stat().st_mtime_ns
+    return beside if fresh else cached(network)
 
 
 def cached(network: Path) -> Path:
@@ -116,12 +121,3 @@ class QuickStylizer:
             result = photograph + np.float32(options.strength) * (result - photograph)
         write_planes(item.target, result, alpha)
         return True
-
-
-def keep_colours(photograph: Planes, stylised: Planes) -> Planes:
-    """The photograph's colours with the result's lightness, [3, H, W] in [0, 1].
-
-    The same step added to red, green and blue changes luma only, not the chroma of YCbCr.
-    """
-    step = np.tensordot(np.array(LUMA, np.float32), stylised - photograph, 1)
-    return np.clip(photograph + step, 0, 1)

@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from triptych.apps import chosen_device
@@ -14,12 +13,12 @@ from triptych.apps.pictures.quick import PAINTING
 from triptych.apps.pictures.work_list import Item
 from triptych.core.errors import told
 from triptych.core.progress import Progress
+from triptych.style.data.image_files import keep_colours
 from triptych.style.data.images import (
     enlarged,
     read_image_alpha,
     resize,
     resize_to,
-    to_bytes,
     write_image,
 )
 from triptych.style.network.fast import PreparedNetwork
@@ -27,7 +26,6 @@ from triptych.style.network.memory import parse_bytes, resident_memory
 from triptych.style.network.network_files import load_network
 from triptych.style.network.stylize import (
     checked_precision,
-    keep_colours,
     middle,
     precision_error,
     stylise,
@@ -39,7 +37,7 @@ from triptych.style.video.flicker import (
     limited,
     on_one_thread,
 )
-from triptych.style.video.transfer import Stylist, stylise_to_mp4
+from triptych.style.video.transfer import Stylist, stylise_to_mp4, stylist_of
 
 FEATHER = 5
 """Pixels over which trust in the flow falls off, so that no edge of it shows."""
@@ -106,6 +104,8 @@ class NetworkStylizer(Stylizer):
         self.limit = None if limit is None else limit - resident_memory()
         self.scale = options.style_scale or 1.0
         self.shorter = max(1, round(record.get("painting_size", PAINTING) / self.scale))
+        self._size_told = False
+        """Whether it was said of this input, which may be a film of many batches"""
         print(sentence, file=sys.stderr)
 
     def render(self, images: Tensor) -> Tensor:
@@ -114,41 +114,50 @@ class NetworkStylizer(Stylizer):
         if min(height, width) <= self.shorter:
             return self._stylised(images, images.nbytes)
         small = resize(images, self.shorter)
-        print(
-            f"{width}x{height} pixels: painted at {small.shape[-1]}x{small.shape[-2]} and enlarged "
-            f"with the photograph's detail, for strokes of --style-scale "
-            f"{self.scale:g}",
-            file=sys.stderr,
-        )
+        if not self._size_told:
+            print(
+                f"{width}x{height} pixels: painted at {small.shape[-1]}x{small.shape[-2]} and "
+                f"enlarged with the photograph's detail, for strokes of --style-scale "
+                f"{self.scale:g}",
+                file=sys.stderr,
+            )
+            self._size_told = True
         return enlarged(self._stylised(small, images.nbytes), small, images)
 
     def _stylised(self, images: Tensor, whole: int) -> Tensor:
         """In tiles where the limit of memory asks for them; whole: bytes of the images as read."""
-        prepared = self.prepared or self._prepare(images[0])
+        prepared = self._prepared_for(images[0])
         if self.limit is None:
             return stylise(prepared, images)
         # The images as read, as stacked and as floats of the result.
         allowed = max(0.0, self.limit - 3 * whole)
         return stylise(prepared, images, memory_bytes=allowed)
 
+    def paint(self, item: Item) -> None:
+        """As `Stylizer.paint`."""
+        self._size_told = False
+        super().paint(item)
+
     def film(self, item: Item) -> None:
         """Stylise a video, frame by frame, as mp4 with its sound."""
-
-        def stylist(frames: np.ndarray) -> np.ndarray:
-            images = torch.from_numpy(frames).permute(0, 3, 1, 2).float().div_(255)
-            return to_bytes(self.finished(images)).permute(0, 2, 3, 1).contiguous().numpy()
-
-        share = self.options.steady
+        self._size_told = False
+        stylist, share = stylist_of(self.finished, self.device), self.options.steady
         steadied = Steadied(stylist, share) if share else stylist
         stylise_to_mp4(item.source, item.target, steadied)
 
-    def _prepare(self, image: Tensor) -> PreparedNetwork:
-        """Once, on the first image: choose the precision, and say what half precision costs."""
-        precision = checked_precision(self.network, image, self.options.precision)
+    def _prepared_for(self, image: Tensor) -> PreparedNetwork:
+        """The network in the precision that was asked for; "auto" is checked on each image, until
+        one makes it give way to float32. What half precision costs is said of the first."""
+        before, wanted = self.prepared, self.options.precision
+        if before is not None and (wanted != "auto" or before.precision == "float32"):
+            return before
+        precision = checked_precision(self.network, image, wanted)
+        if before is not None and precision == before.precision:
+            return before
+        self.prepared = PreparedNetwork(self.network, precision)
         if precision != "float32":
             error = precision_error(self.network, middle(image, 512), precision)
             print(f"precision {precision}: {error}", file=sys.stderr)
-        self.prepared = PreparedNetwork(self.network, precision)
         return self.prepared
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from triptych.style.data.images import luma
+from triptych.style.data.image_files import luma
 
 LIGHTNESSES = 64
 """Steps in which a picture's colours are ordered."""

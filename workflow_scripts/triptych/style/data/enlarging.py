@@ -8,7 +8,7 @@ Tang 2013). No PyTorch.
 import numpy as np
 from PIL import Image
 
-from triptych.style.data.image_files import LUMA, Planes
+from triptych.style.data.image_files import Planes, luma
 
 RADIUS = 3
 """Pixels of the small image on each side, within which it is compared with the photograph."""
@@ -27,19 +27,13 @@ def enlarged(stylised: Planes, small: Planes, photograph: Planes) -> Planes:
     `small` [3, h, w] is what was stylised: the photograph, reduced.
     """
     height, width = photograph.shape[-2:]
-    guide = _luma(small)
-    detail = _luma(photograph) - _resized(guide, height, width)
+    guide = luma(small)
+    detail = luma(photograph) - _resized(guide, height, width)
     large = np.empty_like(photograph)
     for channel, plane in enumerate(stylised):
         gain = _resized(_gain(guide, plane), height, width)
         large[channel] = gain * detail + _resized(plane, height, width)
     return np.clip(large, 0, 1, out=large)
-
-
-def _luma(planes: Planes) -> np.ndarray:
-    red, green, blue = planes
-    luma: np.ndarray = red * np.float32(LUMA[0]) + green * np.float32(LUMA[1])
-    return luma + blue * np.float32(LUMA[2])
 
 
 def _resized(plane: np.ndarray, height: int, width: int) -> np.ndarray:

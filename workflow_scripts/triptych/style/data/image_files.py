@@ -4,13 +4,16 @@ import io
 import logging
 import os
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import numpy as np
 from PIL import Image, ImageCms, ImageOps
 
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path, not_a_file
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 logger = logging.getLogger(__name__)
 
@@ -147,6 +150,23 @@ def bytes_of(pixels: np.ndarray) -> np.ndarray:
 
 LUMA = (0.299, 0.587, 0.114)
 """ITU-R BT.601, of which JPEG's and video's colours are made."""
+
+Pixels = TypeVar("Pixels", np.ndarray, "Tensor")
+
+
+def luma(images: Pixels) -> Pixels:
+    """Brightness [..., H, W] of images [..., 3, H, W], as television weighs the colours."""
+    red, green, blue = (images[..., channel, :, :] for channel in range(3))
+    return LUMA[0] * red + LUMA[1] * green + LUMA[2] * blue
+
+
+def keep_colours(photographs: Pixels, stylised: Pixels) -> Pixels:
+    """The photographs' colours with the results' lightness, [..., 3, H, W] in [0, 1].
+
+    The same step added to red, green and blue changes luma only, not the chroma of YCbCr.
+    """
+    return (photographs + luma(stylised - photographs)[..., None, :, :]).clip(0, 1)
+
 
 QUALITY = 95
 """Of JPEG and WebP, of 100."""

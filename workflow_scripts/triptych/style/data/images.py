@@ -13,14 +13,9 @@ from torch.nn import functional
 
 from triptych.core.errors import InputError
 from triptych.style.data import enlarging
-from triptych.style.data.image_files import LUMA, open_image, planes, shape_along, write_planes
+from triptych.style.data.image_files import open_image, planes, shape_along, write_planes
 
 Aspect = Literal["kept", "squashed"]
-
-
-def luma(image: Tensor) -> Tensor:
-    """Brightness [..., H, W] of images [..., 3, H, W], as television weighs the colours."""
-    return torch.einsum("c,...chw->...hw", image.new_tensor(LUMA), image)
 
 
 def read_image(path: str | os.PathLike[str]) -> Tensor:

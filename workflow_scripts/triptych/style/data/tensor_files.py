@@ -1,4 +1,4 @@
-"""Tensors in a safetensors file with a JSON header: backbones, networks, a training's weights."""
+"""Tensors in a safetensors file with a JSON header: backbones and networks."""
 
 import json
 import os

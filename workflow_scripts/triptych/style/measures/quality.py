@@ -18,7 +18,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from triptych.style.data.backbone import Backbone
-from triptych.style.data.images import luma, read_image, resize, resize_to
+from triptych.style.data.image_files import luma
+from triptych.style.data.images import read_image, resize, resize_to
 from triptych.style.optimise.losses import position_gram, style_term
 
 logger = logging.getLogger(__name__)

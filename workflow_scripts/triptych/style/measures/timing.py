@@ -86,9 +86,7 @@ def _optimise_from_zero(
     backbone: Backbone, choices: Choices, painting: Tensor, contents: Tensor, evaluations: int
 ) -> list[int]:
     """The evaluations that each image made."""
-    count = len(contents)
-    found = optimise(contents, painting, backbone, choices, evaluations, seeds=[0] * count)
-    return found.evaluations_done
+    return optimise(contents, painting, backbone, choices, evaluations).evaluations_done
 
 
 def network_times(

@@ -38,7 +38,7 @@ LOSSES = LossSettings(
     total_variation_weight=1.0,
     gamut_weight=5.0,
 )
-"""Of VGG-16, as makers/networks.yaml has them, whatever the network was trained with."""
+"""Of VGG-16: the layers of makers/networks.yaml, with weights of their own and no tone."""
 
 LEARNING_RATE = 0.02
 """For scales and shifts near one and zero, which take larger steps than convolutions."""

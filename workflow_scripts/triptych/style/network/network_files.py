@@ -46,7 +46,7 @@ def load_network(
             path,
             "network",
             lambda header: (Architecture(**header["architecture"]), dict(header["record"])),
-            "a transformation network (.safetensors), not a backbone or a training's weights",
+            "a transformation network (.safetensors), not a backbone",
         )
     else:
         kind = "a state dict of pytorch/examples' fast_neural_style"

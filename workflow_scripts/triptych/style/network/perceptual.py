@@ -5,7 +5,7 @@ Losses are scalars, means over the batch. Gram matrices are taken over positions
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
@@ -53,13 +53,9 @@ class LossSettings:
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any]) -> "LossSettings":
-        """From a configuration's table or a network's record, where the layers are lists.
-
-        Older records have a weight more, of a term that is gone.
-        """
-        known = {each.name: table[each.name] for each in fields(cls) if each.name in table}
+        """From a configuration's table, where the layers are lists."""
         layers = {name: tuple(table[name]) for name in ("content_layers", "style_layers")}
-        return cls(**{**known, **layers})
+        return cls(**{**table, **layers})
 
 
 class PerceptualLoss:

@@ -16,7 +16,7 @@ from triptych.core.device import choose_precision, describe_device, gives_way
 from triptych.core.errors import InputError
 from triptych.core.memory import NoRoomError, OomRetry
 from triptych.core.progress import Progress
-from triptych.style.data.images import LUMA, read_image, write_image
+from triptych.style.data.images import read_image, write_image
 from triptych.style.network.fast import Precision, PreparedNetwork
 from triptych.style.network.memory import free_memory, readable
 from triptych.style.network.network import TransformationNetwork
@@ -163,13 +163,6 @@ def middle(image: Tensor, side: int) -> Tensor:
     height, width = image.shape[-2:]
     top, left = max(0, height - side) // 2, max(0, width - side) // 2
     return image[..., top : top + side, left : left + side]
-
-
-def keep_colours(content: Tensor, stylised: Tensor) -> Tensor:
-    """The photograph's chroma (of YCbCr) with the result's luma, [..., 3, H, W] in [0, 1]."""
-    weights = torch.tensor(LUMA, dtype=content.dtype, device=content.device).view(3, 1, 1)
-    step = ((stylised.to(content) - content) * weights).sum(-3, keepdim=True)
-    return (content + step).clamp_(0, 1)
 
 
 COLUMNS = (

@@ -1,9 +1,7 @@
-"""The files of a training and of the choice of its checkpoint. `weights.safetensors` holds all
-checkpoints, "000500/conv1.conv2d.weight" and so on, with architecture and record as metadata."""
+"""The files of a training, and the choice of its checkpoint by photographs held out."""
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import pandas as pd
@@ -18,7 +16,6 @@ from triptych.core.memory import OomRetry
 from triptych.core.progress import Progress
 from triptych.style.data.backbone import PoolingKind, load_backbone
 from triptych.style.data.images import read_image, resize
-from triptych.style.data.tensor_files import read_tensors, write_tensors
 from triptych.style.network.network import Architecture, TransformationNetwork
 from triptych.style.network.network_files import save_network
 from triptych.style.network.perceptual import LossSettings, PerceptualLoss
@@ -41,15 +38,6 @@ def named(table: pd.DataFrame, record: Mapping[str, Any]) -> pd.DataFrame:
     return table
 
 
-@dataclass(frozen=True)
-class Checkpoints:
-    """Weights of a training by number of batches, their architecture and what made them."""
-
-    weights: dict[int, dict[str, Tensor]]
-    architecture: Architecture
-    record: dict[str, Any]
-
-
 def read_loss(
     backbone: Path,
     pooling: PoolingKind,
@@ -70,21 +58,28 @@ def read_loss(
 def write_training(
     trained: Trained,
     architecture: Architecture,
+    selected: pd.DataFrame,
     record: Mapping[str, Any],
     *,
-    weights: Path,
+    network: Path,
+    selection: Path,
     losses: Path,
     samples: Path,
 ) -> None:
-    """Write all checkpoints, the losses and the sheet of samples; record: the training's
-    `painting`, `variant`, and what else JSON holds."""
-    tensors = {
-        f"{batches:06d}/{name}": value
-        for batches, kept in trained.checkpoints.items()
-        for name, value in kept.weights.items()
+    """Write the chosen network, `select`'s table, the losses and the sheet of samples.
+
+    record: the training's `painting`, `variant`, and what else JSON holds; the network's has the
+    chosen checkpoint's `batches` and `validation` losses too.
+    """
+    row = selected[selected["chosen"]].iloc[0]
+    chosen = trained.checkpoints[int(row["batch"])].weights
+    own = {
+        **record,
+        "batches": int(row["batch"]),
+        "validation": {name: float(row[name]) for name in ("content", "style", "total")},
     }
-    header = {"architecture": asdict(architecture), "record": dict(record)}
-    write_tensors(weights, tensors, "training", header)
+    save_network(network, with_weights(architecture, chosen), own)
+    write_csv(named(selected, record), selection)
     write_csv(named(trained.losses, record), losses)
     pairs = {batches: kept.sample for batches, kept in trained.checkpoints.items()}
     captions = [f"{batches} batches" for batches in pairs]
@@ -93,48 +88,9 @@ def write_training(
         contact_sheet(list(pairs.values()), captions, columns).save(temporary, "PNG", optimize=True)
 
 
-def read_checkpoints(path: Path) -> Checkpoints:
-    """What `write_training` wrote as weights. Raises InputError for another file."""
-    (architecture, record), tensors = read_tensors(
-        path,
-        "training",
-        lambda header: (Architecture(**header["architecture"]), dict(header["record"])),
-        "the weights of all checkpoints that style_train writes",
-    )
-    weights: dict[int, dict[str, Tensor]] = {}
-    for key, value in tensors.items():
-        batches, _, name = key.partition("/")
-        weights.setdefault(int(batches), {})[name] = value
-    return Checkpoints(weights, architecture, record)
-
-
-def select_network(
-    checkpoints: Checkpoints,
-    loss: PerceptualLoss,
-    crops: Crops,
-    batch: int,
-    precision: str,
-    device: torch.device,
-    *,
-    network: Path,
-    selection: Path,
-) -> None:
-    """Choose a checkpoint and write it, and the validation losses of them all. The network's record
-    is the training's with the chosen one's `batches` and `validation` losses."""
-    table = select(checkpoints, loss, crops, batch, precision, device)
-    row = table[table["chosen"]].iloc[0]
-    record = {
-        **checkpoints.record,
-        "batches": int(row["batch"]),
-        "validation": {name: float(row[name]) for name in ("content", "style", "total")},
-    }
-    chosen = checkpoints.weights[record["batches"]]
-    save_network(network, with_weights(checkpoints.architecture, chosen), record)
-    write_csv(named(table, record), selection)
-
-
 def select(
-    checkpoints: Checkpoints,
+    trained: Trained,
+    architecture: Architecture,
     loss: PerceptualLoss,
     crops: Crops,
     batch: int,
@@ -149,9 +105,9 @@ def select(
     if not crops.validation:
         raise InputError("no crops are held out to choose a checkpoint by; hold some out")
     rows = []
-    with Progress("checkpoints", len(checkpoints.weights), "checkpoints") as progress:
-        for number, weights in sorted(checkpoints.weights.items()):
-            network = with_weights(checkpoints.architecture, weights).to(device)
+    with Progress("checkpoints", len(trained.checkpoints), "checkpoints") as progress:
+        for number, kept in sorted(trained.checkpoints.items()):
+            network = with_weights(architecture, kept.weights).to(device)
             means = validation_losses(network, loss, crops, batch, precision, device)
             rows.append({"batch": number, **means})
             progress.advance()

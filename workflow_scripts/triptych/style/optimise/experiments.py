@@ -8,7 +8,7 @@ from triptych.style.optimise.presets import preset
 
 COLUMNS = (
     *("experiment", "run", "content", "painting", "backbone", "architecture", "weights", "preset"),
-    *("rates", "optimizer", "content_loss", "initialisation", "size", "evaluations", "repeat"),
+    *("rates", "optimizer", "content_loss", "initialisation", "size", "evaluations"),
     "precision",
 )
 
@@ -26,11 +26,10 @@ def experiment_runs(
 ) -> list[dict[str, Any]]:
     """All runs of all experiments, a row of COLUMNS each.
 
-    `optimize` holds what all experiments share, an experiment its own values beside it (repeats: 1
-    if absent), and under `vary` lists of values whose product makes its rows. `backbones` gives a
-    role's architecture and weights. `run` names a row within its experiment by the values that
-    vary; `repeat` counts from 0 and is the seed of noise. Raises ValueError for a value that
-    doesn't exist.
+    `optimize` holds what all experiments share, an experiment its own values beside it, and under
+    `vary` lists of values whose product makes its rows. `backbones` gives a role's architecture and
+    weights. `run` names a row within its experiment by the values that vary. Raises ValueError for
+    a value that doesn't exist.
     """
     rows: list[dict[str, Any]] = []
     for name, experiment in experiments.items():
@@ -38,16 +37,14 @@ def experiment_runs(
         vary = experiment.get("vary", {})
         for values in itertools.product(*vary.values()):
             varied = dict(zip(vary, values, strict=True))
-            settings = {"repeats": 1, **optimize, **own, **varied}
+            settings = {**optimize, **own, **varied}
             try:
                 row = _row(settings, backbones)
             except ValueError as error:
                 raise ValueError(f"experiment {name}: {error}") from None
-            slug = "-".join(str(value) for value in values) or name
-            for repeat in range(settings["repeats"]):
-                run = slug if settings["repeats"] == 1 else f"{slug}-{repeat}"
-                named = {**row, "experiment": name, "run": run, "repeat": repeat}
-                rows.append({column: named[column] for column in COLUMNS})
+            run = "-".join(str(value) for value in values) or name
+            named = {**row, "experiment": name, "run": run}
+            rows.append({column: named[column] for column in COLUMNS})
     return rows
 
 

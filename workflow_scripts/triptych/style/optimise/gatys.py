@@ -54,7 +54,7 @@ class Optimised:
 class Optimisation:
     """One batch on its way; `advance` evaluates every image that still goes, and moves it.
 
-    start: [N, 3, H, W], where `initial_images` of the choices aren't it; it is changed
+    start: [N, 3, H, W] to begin from instead of `initial_images`; overwritten
     """
 
     def __init__(
@@ -64,14 +64,13 @@ class Optimisation:
         backbone: Backbone,
         choices: Choices,
         evaluations: int,
-        seeds: Sequence[int],
         start: Tensor | None = None,
         side: int | None = None,
     ) -> None:
         self._choices, self._evaluations = choices, evaluations
         self._objective = Objective(backbone, choices, contents, styles, side)
         if start is None:
-            start = initial_images(contents, styles, choices, seeds)
+            start = initial_images(contents, styles, choices)
         count, self._shape = len(start), start.shape[1:]
         rows = start.flatten(1).clone()
         self._optimizer = ROW_OPTIMIZERS[choices.optimizer](rows, choices)
@@ -207,24 +206,20 @@ def optimise(
     backbone: Backbone,
     choices: Choices,
     evaluations: int,
-    *,
-    seeds: Sequence[int],
 ) -> Optimised:
     """Optimise contents [N, 3, H, W] in [0, 1] side by side, each towards its style.
 
-    `styles` are N, of paintings [3, h, w] of any sizes, or one for all; `seeds` are N, for noise.
-    `backbone` has the choices' pooling, and is normalised if they say so.
+    `styles` are N, of paintings [3, h, w] of any sizes, or one for all. `backbone` has
+    the choices' pooling, and is normalised if they say so.
     """
     styles = list(styles) * (len(contents) if len(styles) == 1 else 1)
-    running = Optimisation(list(contents), styles, backbone, choices, evaluations, seeds)
+    running = Optimisation(list(contents), styles, backbone, choices, evaluations)
     while not running.finished:
         running.advance()
     return running.result()
 
 
-def initial_images(
-    contents: Sequence[Tensor], styles: Sequence[Style], choices: Choices, seeds: Sequence[int]
-) -> Tensor:
+def initial_images(contents: Sequence[Tensor], styles: Sequence[Style], choices: Choices) -> Tensor:
     """Where the images start, [N, 3, H, W]: the content, uniform noise, or the first painting."""
     if choices.initialisation == "content":
         return torch.stack(list(contents))
@@ -232,9 +227,6 @@ def initial_images(
     if choices.initialisation == "style":
         first = [each if isinstance(each, Tensor) else each[0].image for each in styles]
         return torch.stack([resize_to(image, height, width) for image in first])
-    # Drawn on the CPU, so that a seed is the same noise on every device.
-    noise = [
-        torch.rand(3, height, width, generator=torch.Generator().manual_seed(int(seed)))
-        for seed in seeds
-    ]
-    return torch.stack(noise).to(contents[0])
+    # Drawn on the CPU, so that the noise, one for all, is the same on every device.
+    noise = torch.rand(3, height, width, generator=torch.Generator().manual_seed(0))
+    return torch.stack([noise] * len(contents)).to(contents[0])

@@ -3,9 +3,9 @@
 import math
 from functools import lru_cache
 
-from triptych.style.data.architectures import Architecture, Pooling
+from triptych.style.data.architectures import Architecture
 from triptych.style.optimise.presets import Choices
-from triptych.style.optimise.tiles import tiling
+from triptych.style.optimise.tiles import levels, tiling
 
 
 def images_at_once(
@@ -35,19 +35,13 @@ def network_bytes(
         name = choices.content_layer
         content = architecture.channels(name) * math.prod(cut.shapes[name])
         height, width = cut.largest
-    deepest = max(architecture.layer_names.index(name) for name in choices.layers)
-    wanted = architecture.layer_names[: deepest + 1]
-    kept, widest = 0, 0
-    for layer in architecture.layers:
-        if isinstance(layer, Pooling):
-            height, width = height // layer.stride, width // layer.stride
-            continue
-        if layer.name not in wanted:
-            break
-        height, width = height // layer.stride, width // layer.stride
-        numbers = layer.outputs * height * width
-        kept, widest = kept + 2 * numbers, max(widest, numbers)
-    return 4 * (kept + 4 * widest + content)
+    rows, columns = (levels(architecture, choices.layers, length) for length in (height, width))
+    numbers = [
+        architecture.channels(name) * row.length * column.length
+        for row, column in zip(rows[1:], columns[1:], strict=True)
+        for name in row.names
+    ]
+    return 4 * (sum(numbers) + 4 * max(numbers) + content)
 
 
 def state_bytes(choices: Choices, height: int, width: int) -> int:

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -21,8 +20,6 @@ from triptych.style.optimise.losses import (
 from triptych.style.optimise.presets import Choices
 from triptych.style.optimise.styles import Style, guide, style_targets
 from triptych.style.optimise.tiles import PIXELS, Tile, Tiling, tiling
-
-T = TypeVar("T")
 
 Sums = dict[str, Tensor]
 """What losses are functions of, by name: [N, ...]. Gram matrices bear their layer's name."""
@@ -45,8 +42,8 @@ class Terms:
 class Objective:
     """Losses of N images against N contents [3, H, W] and N styles, of paintings of any size.
 
-    What is given twice is measured once. With `side` images are worked in tiles of that many pixels
-    (`tiles.py`): the same losses and gradients, but for rounding, in the memory of one tile.
+    With `side` images are worked in tiles of that many pixels (`tiles.py`): the same losses and
+    gradients, but for rounding, in the memory of one tile.
     """
 
     def __init__(
@@ -62,12 +59,11 @@ class Objective:
         self._shape = (*contents[0].shape[-2:],)
         self._tiling = self._cut(contents[0])
         with torch.no_grad():
-            distinct, self._content_of = _distinct(contents)
-            self._contents = torch.cat([self._content_target(image[None]) for image in distinct])
-            kinds, self._style_of = _distinct(styles)
-            targets = [style_targets(kind, self._painting_grams) for kind in kinds]
-        self._grams_of_styles = [torch.stack(grams) for grams in zip(*targets, strict=True)]
-        self._select()
+            self._contents = torch.cat([self._content_target(image[None]) for image in contents])
+            targets = [style_targets(style, self._painting_grams) for style in styles]
+        self._style_targets = [torch.stack(grams) for grams in zip(*targets, strict=True)]
+        relative = choices.scaling == "relative"
+        self._deviations = content_deviation(self._contents) if relative else None
 
     def terms(self, images: Tensor, part: slice = slice(None)) -> Terms:
         """Weighted losses of [N, 3, H, W] in [0, 1], which belong to these of the contents."""
@@ -85,9 +81,9 @@ class Objective:
         name = choices.content_layer
         sums["content"] = content_sum(
             tile.counted(features[name], name),
-            tile.owned(_part(self._content_targets, part), name),
+            tile.owned(self._contents[part], name),
             choices.content_loss,
-            None if self._deviations is None else _part(self._deviations, part),
+            None if self._deviations is None else self._deviations[part],
         )
         if choices.total_variation_weight:
             rows, columns = tile.rows.within[PIXELS], tile.columns.within[PIXELS]
@@ -107,7 +103,7 @@ class Objective:
         for name, weight, target in zip(
             choices.style_layers, choices.layer_weights, self._style_targets, strict=True
         ):
-            style = style + weight * style_term(sums[name], _part(target, part), choices.scaling)
+            style = style + weight * style_term(sums[name], target[part], choices.scaling)
         variation = torch.zeros_like(content)
         if choices.total_variation_weight:
             variation = choices.total_variation_weight * sums["total_variation"]
@@ -166,9 +162,11 @@ class Objective:
 
     def keep(self, rows: Sequence[int]) -> None:
         """Go on with these of the images only."""
-        self._content_of = [self._content_of[row] for row in rows]
-        self._style_of = [self._style_of[row] for row in rows]
-        self._select()
+        kept = list(rows)
+        self._contents = self._contents[kept]
+        self._style_targets = [grams[kept] for grams in self._style_targets]
+        if self._deviations is not None:
+            self._deviations = self._deviations[kept]
 
     def _cut(self, image: Tensor) -> Tiling:
         height, width = image.shape[-2:]
@@ -214,12 +212,6 @@ class Objective:
         with precision_context(self._device, self._choices.precision):
             return self._backbone(images, self._choices.layers)
 
-    def _select(self) -> None:
-        self._content_targets = _rows(self._contents, self._content_of)
-        relative = self._choices.scaling == "relative"
-        self._deviations = content_deviation(self._content_targets) if relative else None
-        self._style_targets = [_rows(grams, self._style_of) for grams in self._grams_of_styles]
-
 
 def _total(parts: Iterable[Sums]) -> Sums:
     """The sum of tiles' parts; in float64 where there are several."""
@@ -228,31 +220,3 @@ def _total(parts: Iterable[Sums]) -> Sums:
     for part in tiles:
         total = {name: total[name].double() + value.double() for name, value in part.items()}
     return total
-
-
-def _distinct(images: Sequence[T]) -> tuple[list[T], list[int]]:
-    """The images or styles without repetition, and each one's place among them."""
-    distinct: list[T] = []
-    places = []
-    for image in images:
-        same = [place for place, known in enumerate(distinct) if _alike(known, image)]
-        places.append(same[0] if same else len(distinct))
-        distinct += [] if same else [image]
-    return distinct, places
-
-
-def _alike(one: object, other: object) -> bool:
-    both = isinstance(one, Tensor) and isinstance(other, Tensor)
-    return one is other or (both and torch.equal(one, other))  # type: ignore[arg-type]
-
-
-def _part(targets: Tensor, part: slice) -> Tensor:
-    """Some of N targets; or the one that all images share."""
-    return targets if len(targets) == 1 else targets[part]
-
-
-def _rows(values: Tensor, rows: Sequence[int]) -> Tensor:
-    """`values[rows]`, but [1, ...] when all rows are one: it is spread where it's used."""
-    if len(set(rows)) == 1:
-        return values[rows[0]][None]
-    return values[torch.tensor(list(rows), device=values.device)]

@@ -30,7 +30,7 @@ SAVE_EVERY_SECONDS = 60.0
 
 RUN_COLUMNS = [
     *COLUMNS[: COLUMNS.index("size") + 1],
-    *("height", "width", "evaluations", "repeat", "status", "reason", "evaluations_done"),
+    *("height", "width", "evaluations", "status", "reason", "evaluations_done"),
     *("seconds", "batch"),
     *("content_loss_final", "style_loss_final", "total_loss_final", "relative_loss_final"),
     *("device", "precision"),
@@ -146,7 +146,6 @@ class _Experiment:
             self._backbones[key],
             choices,
             first["evaluations"],
-            [row["repeat"] for row in group.rows],
         )
 
     def trouble(self) -> str:

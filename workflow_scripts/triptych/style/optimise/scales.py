@@ -102,14 +102,12 @@ class CoarseToFine:
             start = detailed.clone()
         else:
             start = enlarged(before, resize_to(self._detailed, *before.shape[2:]), detailed)
-        count = len(small)
         return Optimisation(
             list(small),
-            [style] * count,
+            [style] * len(small),
             self._backbone,
             self._choices,
             scale.evaluations,
-            [0] * count,  # no noise: it begins from `start`
             start,
             self._side,
         )

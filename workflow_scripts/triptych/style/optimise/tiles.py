@@ -51,7 +51,7 @@ class Tile:
 
 
 @dataclass(frozen=True)
-class _Level:
+class Level:
     """A layer along one axis: its window on the one below, its positions, pixels from one to the
     next."""
 
@@ -62,10 +62,10 @@ class _Level:
     length: int
     reduced: int
 
-    def above(self, names: tuple[str, ...], kernel: int, stride: int, padding: int) -> "_Level":
+    def above(self, names: tuple[str, ...], kernel: int, stride: int, padding: int) -> "Level":
         """A level upon this one."""
         positions = (self.length + 2 * padding - kernel) // stride + 1
-        return _Level(names, kernel, stride, padding, positions, self.reduced * stride)
+        return Level(names, kernel, stride, padding, positions, self.reduced * stride)
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def tiling(
 ) -> Tiling:
     """An image cut for these layers into tiles of `side` x `side` pixels, rounded up to a multiple
     of the deepest layer's step; None: all of it as one tile."""
-    rows, columns = (_levels(architecture, layers, length) for length in (height, width))
+    rows, columns = (levels(architecture, layers, length) for length in (height, width))
     return Tiling(
         [
             Tile(row, column)
@@ -103,21 +103,21 @@ def tiling(
     )
 
 
-def _levels(architecture: Architecture, layers: Sequence[str], length: int) -> list[_Level]:
+def levels(architecture: Architecture, layers: Sequence[str], length: int) -> list[Level]:
     """The image and the layers above it as far as they are read, along `length` pixels."""
-    levels = [_Level((PIXELS,), 1, 1, 0, length, 1)]
+    found = [Level((PIXELS,), 1, 1, 0, length, 1)]
     left = set(layers)
     for layer in architecture.layers:
         if not left:
             break
         names = (layer.name, layer.relu) if isinstance(layer, Convolution) else ()
         padding = layer.padding if isinstance(layer, Convolution) else 0
-        levels.append(levels[-1].above(names, layer.kernel, layer.stride, padding))
+        found.append(found[-1].above(names, layer.kernel, layer.stride, padding))
         left -= set(names)
-    return levels
+    return found
 
 
-def _stretches(levels: list[_Level], side: int | None) -> list[Stretch]:
+def _stretches(levels: list[Level], side: int | None) -> list[Stretch]:
     deepest = levels[-1]
     wanted = levels[0].length if side is None else side
     # Each tile has a position of the deepest layer: what is left at the end goes with the last.
@@ -130,7 +130,7 @@ def _stretches(levels: list[_Level], side: int | None) -> list[Stretch]:
     ]
 
 
-def _stretch(levels: list[_Level], step: int, first: int, last: int | None) -> Stretch:
+def _stretch(levels: list[Level], step: int, first: int, last: int | None) -> Stretch:
     """The tile of pixels [first, last), or to the end; reading begins at a multiple of `step`."""
     pixels = levels[0]
     parts = [
@@ -154,7 +154,7 @@ def _stretch(levels: list[_Level], step: int, first: int, last: int | None) -> S
     return Stretch(slice(start, stop), owned, within)
 
 
-def _looked_at(levels: list[_Level], number: int, start: int, stop: int) -> tuple[int, int]:
+def _looked_at(levels: list[Level], number: int, start: int, stop: int) -> tuple[int, int]:
     """The pixels that positions [start, stop) of a level look at."""
     for index in range(number, 0, -1):
         level = levels[index]

@@ -39,7 +39,7 @@ class Run:
     architectures: Mapping[str, str]
 
     def chosen(self, experiment: str) -> pd.DataFrame:
-        """The first repeats of an experiment's runs."""
+        """An experiment's runs."""
         return described(self.runs, experiment)
 
     def line(self, experiment: str, run: str) -> pd.Series:

@@ -30,11 +30,14 @@ def backbones_share_a_trend(run: Run) -> Finding:
     for _, row in run.chosen("backbones").iterrows():
         name = backbone_name(str(row["architecture"]), str(row["weights"]))
         line = smoothed(run.line("backbones", str(row["run"])))
+        if row["status"] != "finished":
+            failures.append(f"{name} {str(row['status']).replace('_', ' ')}")
+        if line.empty:
+            measured.append(f"{name}: no finite loss")
+            continue
         rise = (line / line.cummin()).max()
         ends.append(line.iloc[-1])
         measured.append(f"{name}: ends at {line.iloc[-1]:.2g} of its first loss")
-        if row["status"] != "finished":
-            failures.append(f"{name} {str(row['status']).replace('_', ' ')}")
         if not rise <= RISE:
             failures.append(f"{name} rises to {rise:.2g} times its lowest loss")
     if ends and max(ends) >= ORDER_OF_MAGNITUDE * min(ends):

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from triptych.report.palette import STYLE, label, spoken
 from triptych.report.tables import TIMES
 from triptych.report.timings import duration
+from triptych.style.data.image_files import luma
 from triptych.style.report.figures_losses import LOSS_LABEL, draw_loss
 from triptych.style.report.labels import (
     INITIALISATION_LABELS,
@@ -202,10 +203,10 @@ def high_resolution_figure(numbers: pd.Series, files: Files) -> Figure:
 
 def busiest_window(picture: Picture) -> tuple[int, int, int, int]:
     """Left, top, width and height of the window, a sixth of each side, with most contours."""
-    luma = picture.astype(np.float32) @ np.array([0.299, 0.587, 0.114], np.float32)
-    down, across = luma.shape
+    light = luma(picture.transpose(2, 0, 1).astype(np.float32))
+    down, across = light.shape
     width, height = max(across // DETAIL_SHARE, 1), max(down // DETAIL_SHARE, 1)
-    contours = np.abs(np.diff(luma, axis=0))[:, :-1] + np.abs(np.diff(luma, axis=1))[:-1]
+    contours = np.abs(np.diff(light, axis=0))[:, :-1] + np.abs(np.diff(light, axis=1))[:-1]
     places = [
         (left, top, width, height)
         for top in range(height // 2, max(down - height - height // 2, 1), max(height // 2, 1))

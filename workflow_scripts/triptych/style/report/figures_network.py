@@ -123,8 +123,8 @@ def _flicker(axes: Axes, flicker: pd.DataFrame) -> None:
     dashes = (0, (2, 2))
     axes.axhline(1, color=MUTED, linewidth=0.9, linestyle=dashes, label="as steady as the source")
     drawn = 1 + flicker.groupby(["painting", "variant"]).ngroups
-    # Room for the legend above the lines.
-    axes.set_ylim(0, max(float(flicker["value"].max()), 1.0) * (1.1 + 0.1 * drawn))
+    # Room for the legend above the lines; a film that stands still has no ratio, only NaN.
+    axes.set_ylim(0, max(1.0, float(flicker["value"].max())) * (1.1 + 0.1 * drawn))
     axes.set(title="Flicker", xlabel="frame", ylabel="warped error / the source's own")
     axes.grid(axis="x", visible=False)
     axes.legend(loc="upper left", fontsize=7.2)

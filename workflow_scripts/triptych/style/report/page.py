@@ -11,11 +11,7 @@ from triptych.report.scoreboard import Headline
 from triptych.report.tables import TIMES, number
 from triptych.style.report.labels import network_title
 from triptych.style.report.tables import COLUMNS, SCALED, table1_table
-from triptych.style.report.tables_beyond import (
-    breakeven_table,
-    networks_table,
-    quality_table,
-)
+from triptych.style.report.tables_beyond import networks_table, quality_table
 
 SIZE = 512
 """Pixels at which the paper compares; a run that timed others shows its largest of Table I."""
@@ -39,8 +35,7 @@ TITLES = {
 
 VERSIONS = (
     "Version 1 (after Gatys et al.) optimises the pixels of one image. Version 2 (after Johnson et "
-    "al.) trains a network once for each style and then needs a single pass; the table below Table "
-    "I adds what that training cost."
+    "al.) trains a network once for each style and then needs a single pass."
 )
 BACKBONES = (
     "Losses of different backbones have different units, so each is shown relative to its own "
@@ -92,7 +87,7 @@ def style_sections(
 ) -> list[Section]:
     """The study's sections.
 
-    frames: the long tables of results/tables (table1, breakeven, scores), and the rows of
+    frames: the long tables of results/tables (table1, scores), and the rows of
     stylised/*/runs.csv (stylised) and parity.csv. videos: finished files in folders
     {painting}/{variant}. figures: by name, as TITLES has them. weights: of the backbones.
     """
@@ -101,7 +96,7 @@ def style_sections(
         return [figures[f"style_{name}"] for name in names]
 
     versions = [VERSIONS, *(text for name, text in WEIGHTS.items() if name in weights)]
-    seconds = [table1_table(frames["table1"]), breakeven_table(frames["breakeven"])]
+    seconds = [table1_table(frames["table1"])]
     networks = [networks_table(frames["stylised"], frames["parity"])]
     films = [page_video(path) for path in videos]
     folded: dict[str, Any] = {"opened": ()}

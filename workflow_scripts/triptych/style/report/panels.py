@@ -15,6 +15,7 @@ from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 from PIL import Image
 
+from triptych.report.embedding import on_white
 from triptych.report.palette import INK, MUTED, STYLE
 
 WIDTH = 9.0
@@ -50,9 +51,7 @@ class Panel:
 def read_picture(path: str | Path) -> Picture:
     """An image file as 8-bit RGB, [H, W, 3]; what is transparent is shown on white."""
     with Image.open(path) as opened:
-        picture = opened.convert("RGBA")
-    white = Image.new("RGBA", picture.size, "white")
-    return np.asarray(Image.alpha_composite(white, picture).convert("RGB"))
+        return np.asarray(on_white(opened))
 
 
 class Files:

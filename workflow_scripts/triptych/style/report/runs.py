@@ -22,13 +22,13 @@ UNITS = {
 
 
 def described(runs: pd.DataFrame, experiment: str) -> pd.DataFrame:
-    """The runs of one experiment, first repeats alone. Raises ValueError where there are none."""
+    """The runs of one experiment. Raises ValueError where there are none."""
     chosen = runs[runs["experiment"] == experiment]
     if chosen.empty:
         raise ValueError(
             f"no run of experiment {experiment!r}; there are: {sorted(set(runs['experiment']))}"
         )
-    return chosen[chosen["repeat"] == chosen["repeat"].min()].reset_index(drop=True)
+    return chosen.reset_index(drop=True)
 
 
 def history_long(

@@ -1,7 +1,4 @@
-"""Tables beyond the paper: quality, when a network pays, and the networks."""
-
-from collections.abc import Sequence
-from pathlib import Path
+"""Tables beyond the paper: quality, and the networks."""
 
 import numpy as np
 import pandas as pd
@@ -11,13 +8,10 @@ from triptych.report.statistics import Interval, mean_interval
 from triptych.report.tables import DASH, TIMES, Table, number, with_cells
 from triptych.report.timings import duration
 from triptych.style.report.labels import (
-    BACKBONE_COLOURS,
-    BACKBONE_LABELS,
     EXPERIMENT_LABELS,
     MEASURE_LABELS,
     ORIGIN_LABELS,
 )
-from triptych.style.report.tables import BATCHED
 
 GROUPED = "paintings"
 """Version 1's runs of this experiment differ in their content and count together."""
@@ -79,72 +73,6 @@ def quality_table(long: pd.DataFrame) -> Table:
             "best at 0. A result that changes nothing keeps all structure and has no style."
         ),
         columns=_plain("Result", "Style", "Images", *MEASURE_LABELS.values()),
-        rows=tuple(rows),
-        keys=2,
-    )
-
-
-def breakeven_long(
-    trained: pd.DataFrame, shipped: Sequence[str | Path], table1: pd.DataFrame, *, scale: str
-) -> pd.DataFrame:
-    """Images after which a network's training has paid, by size and backbone of Version 1.
-
-    trained: rows of losses.csv of the networks trained in this run. shipped: such files of the
-    networks that the repository carries, {painting}.csv. table1: as `table1_long` returns it; where
-    it scales Version 1, those seconds count. `value` = training seconds / (seconds of Version 1 -
-    seconds of Version 2), and empty where Version 1 isn't slower.
-    """
-    carried = [pd.read_csv(path).assign(painting=Path(path).stem) for path in shipped]
-    costs = []
-    for origin, frames in (("trained", [trained]), ("shipped", carried)):
-        if frames:
-            of_each = pd.concat(frames).groupby("painting", as_index=False)
-            cost = of_each.agg(batches=("batch", "max"), training_seconds=("seconds", "max"))
-            costs.append(cost.assign(origin=origin))
-    seconds = table1[(table1["unit"] == "seconds") & table1["value"].notna()]
-    # `scaled` stands after `run`, so that the last of both is the scaled one where there is one.
-    counted = seconds.sort_values("counts").groupby(["size", "column"], as_index=False).last()
-    network = counted[counted["column"] == "network"].set_index("size")["value"]
-    first = counted[counted["column"].isin(BATCHED) & counted["size"].isin(network.index)]
-    first = first[["size", "column", "evaluations", "value"]].rename(
-        columns={"column": "backbone", "value": "seconds_version_1"}
-    )
-    first["seconds_version_2"] = first["size"].map(network)
-    long = pd.concat(costs).merge(first, how="cross")
-    gain = long["seconds_version_1"] - long["seconds_version_2"]
-    long["value"] = long["training_seconds"] / gain.where(gain > 0)
-    long.insert(1, "origin", long.pop("origin"))
-    return with_cells(long, unit="images", scale=scale)
-
-
-def breakeven_table(long: pd.DataFrame) -> Table:
-    """Lay out `breakeven_long`: a row a network, columns size and backbone."""
-    cases = list(dict.fromkeys(zip(long["size"], long["backbone"], strict=True)))
-    cases.sort(key=lambda case: (case[0], list(BACKBONE_COLOURS).index(case[1])))
-    rows = []
-    for _, cells in long.groupby(["painting", "origin"], sort=False):
-        first, images = cells.iloc[0], cells.set_index(["size", "backbone"])["value"]
-        rows.append(
-            (
-                spoken(str(first["painting"])),
-                label(ORIGIN_LABELS, str(first["origin"])),
-                number(first["batches"], 0),
-                duration(first["training_seconds"]),
-                *(number(np.ceil(images.get(case, np.nan)), 0) for case in cases),
-            )
-        )
-    return Table(
-        name="style_breakeven",
-        title="When a network pays.",
-        caption=(
-            "Images after which Version 2, training included, has taken less time than Version 1 "
-            f"at {int(long['evaluations'].max())} evaluations an image (Table I). The training of "
-            "shipped networks was timed where they were trained, perhaps on another machine."
-        ),
-        columns=(
-            *_plain("Style", "Network", "Batches", "Training"),
-            *((f"images at {size} px", label(BACKBONE_LABELS, name)) for size, name in cases),
-        ),
         rows=tuple(rows),
         keys=2,
     )

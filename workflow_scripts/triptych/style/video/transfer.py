@@ -24,6 +24,7 @@ from triptych.style.video.writing import Codec, VideoWriter
 
 if TYPE_CHECKING:
     import torch
+    from torch import Tensor
 
     from triptych.style.network.network import TransformationNetwork
 
@@ -46,22 +47,32 @@ def network_stylist(
 
     precision: a name, or "auto", checked on the first frame.
     """
-    import torch
-
     from triptych.style.network.fast import PreparedNetwork
     from triptych.style.network.stylize import checked_precision, stylise
 
     network = network.to(device).eval()
     ready: list[PreparedNetwork] = []  # once the first frame has been seen
 
+    def render(images: "Tensor") -> "Tensor":
+        if not ready:
+            chosen = checked_precision(network, images[0], precision)
+            ready.append(PreparedNetwork(network, chosen))
+        return stylise(ready[0], images)
+
+    return stylist_of(render, device)
+
+
+def stylist_of(render: Callable[["Tensor"], "Tensor"], device: "torch.device") -> Stylist:
+    """A stylist by what renders images [n, 3, H, W] in [0, 1], given on the device."""
+    import torch
+
+    from triptych.style.data.images import to_bytes
+
     def stylist(frames: np.ndarray) -> np.ndarray:
         with torch.inference_mode():
             images = torch.from_numpy(frames).to(device).permute(0, 3, 1, 2).float() / 255
-            if not ready:
-                chosen = checked_precision(network, images[0], precision)
-                ready.append(PreparedNetwork(network, chosen))
-            styled = (stylise(ready[0], images) * 255).round().to(torch.uint8)
-            return styled.permute(0, 2, 3, 1).contiguous().cpu().numpy()
+            rendered = to_bytes(render(images)).permute(0, 2, 3, 1)
+            return rendered.contiguous().cpu().numpy()
 
     return stylist
 
