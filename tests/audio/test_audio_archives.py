@@ -67,40 +67,16 @@ def test_zips_are_unpacked_by_the_same_rules(tmp_path: Path) -> None:
             target.writestr(f"AUDIOCAPS/{name}", data)
     unpack(tmp_path / "a.zip", tmp_path / "target")
     assert content(tmp_path / "target") == FILES
+    with zipfile.ZipFile(tmp_path / "out.zip", "w") as target:
+        target.writestr("../out.mp3", b"x")
+    refused(tmp_path / "out.zip", "outside")
+    with zipfile.ZipFile(tmp_path / "link.zip", "w") as target:
+        link = zipfile.ZipInfo("a.mp3")
+        link.external_attr = (stat.S_IFLNK | 0o777) << 16
+        target.writestr(link, "/etc/passwd")
+    refused(tmp_path / "link.zip", "a link or a device")
     (tmp_path / "cut.zip").write_bytes((tmp_path / "a.zip").read_bytes()[:-40])
     refused(tmp_path / "cut.zip", "not a whole archive")
-
-
-def test_nothing_is_written_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By names that lead out, or through a link in the archive itself."""
-    monkeypatch.setattr(py7zr.py7zr, "check_archive_path", lambda name: True)
-    place, out, link = tmp_path / "place", tmp_path / "out", tmp_path / "link"
-    place.mkdir()
-    out.mkdir()
-    link.symlink_to(out)
-    refused(archive(place / "a.7z", {"../a.wav": b"x"}), "not a whole archive")
-    refused(archive(place / "b.7z", {"a/../../a.wav": b"x"}), "not a whole archive")
-    with py7zr.SevenZipFile(place / "c.7z", "w") as target:
-        target.write(link, "link")
-        target.writestr(b"x", "link/a.wav")
-    refused(place / "c.7z", "not a whole archive")
-    with zipfile.ZipFile(place / "d.zip", "w") as zipped:
-        zipped.writestr("../a.wav", b"x")
-        zipped.writestr(str(out / "b.wav"), b"x")
-        linked = zipfile.ZipInfo("link")
-        linked.external_attr = (stat.S_IFLNK | 0o777) << 16
-        zipped.writestr(linked, str(out))
-        zipped.writestr("link.wav", b"x")
-    unpack(place / "d.zip", place / "target")
-    assert not any(path.is_symlink() for path in (place / "target").rglob("*"))
-    assert list(out.iterdir()) == []
-    made = {"a.7z", "b.7z", "c.7z", "d.zip", "target"}
-    assert {path.name for path in place.iterdir()} == made
-    assert {path.name for path in tmp_path.iterdir()} == {"place", "out", "link"}
-
-
-def test_another_number_of_files_is_refused(tmp_path: Path) -> None:
-    refused(archive(tmp_path / "a.7z", FILES), "4 files expected inside, found 3", files=4)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
