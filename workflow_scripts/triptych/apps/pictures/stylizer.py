@@ -104,8 +104,8 @@ class NetworkStylizer(Stylizer):
         self.limit = None if limit is None else limit - resident_memory()
         self.scale = options.style_scale or 1.0
         self.shorter = max(1, round(record.get("painting_size", PAINTING) / self.scale))
-        self._size_told = False
-        """Whether it was said of this input, which may be a film of many batches"""
+        self._begun = False
+        """Whether an image of this input was stylised, which may be a film of many batches"""
         print(sentence, file=sys.stderr)
 
     def render(self, images: Tensor) -> Tensor:
@@ -114,19 +114,19 @@ class NetworkStylizer(Stylizer):
         if min(height, width) <= self.shorter:
             return self._stylised(images, images.nbytes)
         small = resize(images, self.shorter)
-        if not self._size_told:
+        if not self._begun:
             print(
                 f"{width}x{height} pixels: painted at {small.shape[-1]}x{small.shape[-2]} and "
                 f"enlarged with the photograph's detail, for strokes of --style-scale "
                 f"{self.scale:g}",
                 file=sys.stderr,
             )
-            self._size_told = True
         return enlarged(self._stylised(small, images.nbytes), small, images)
 
     def _stylised(self, images: Tensor, whole: int) -> Tensor:
         """In tiles where the limit of memory asks for them; whole: bytes of the images as read."""
         prepared = self._prepared_for(images[0])
+        self._begun = True
         if self.limit is None:
             return stylise(prepared, images)
         # The images as read, as stacked and as floats of the result.
@@ -135,21 +135,23 @@ class NetworkStylizer(Stylizer):
 
     def paint(self, item: Item) -> None:
         """As `Stylizer.paint`."""
-        self._size_told = False
+        self._begun = False
         super().paint(item)
 
     def film(self, item: Item) -> None:
         """Stylise a video, frame by frame, as mp4 with its sound."""
-        self._size_told = False
+        self._begun = False
         stylist, share = stylist_of(self.finished, self.device), self.options.steady
         steadied = Steadied(stylist, share) if share else stylist
         stylise_to_mp4(item.source, item.target, steadied)
 
     def _prepared_for(self, image: Tensor) -> PreparedNetwork:
-        """The network in the precision that was asked for; "auto" is checked on each image, until
-        one makes it give way to float32. What half precision costs is said of the first."""
+        """The network in the precision that was asked for; "auto" is checked on each image and
+        on a film's first frame, until one makes it give way to float32. What half precision costs
+        is said of the first."""
         before, wanted = self.prepared, self.options.precision
-        if before is not None and (wanted != "auto" or before.precision == "float32"):
+        kept = self._begun or wanted != "auto"
+        if before is not None and (kept or before.precision == "float32"):
             return before
         precision = checked_precision(self.network, image, wanted)
         if before is not None and precision == before.precision:
