@@ -6,7 +6,7 @@ from stops import Never, StopAfter
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import Interrupted, Stopped
-from triptych.core.training_loop import DivergedError, Rhythm, TrainingLoop
+from triptych.core.training_loop import DivergedError, Rhythm, TrainingLoop, measured_paces
 
 STEPS = 10
 
@@ -116,3 +116,30 @@ def test_a_finished_training_is_read_and_not_saved_again(tmp_path):
     run(tmp_path)
     training, resumed = run(tmp_path)
     assert resumed and training.seen == [] and training.done == STEPS
+
+
+class Slow(Counting):
+    """Takes two seconds a step, a hundred an evaluation and fifty a save, by a clock of its own."""
+
+    clock = 0.0
+
+    def step(self):
+        Slow.clock += 20 if self.done == 0 else 2
+        super().step()
+
+    def evaluate(self):
+        Slow.clock += 100
+        return super().evaluate()
+
+    def state(self):
+        Slow.clock += 50
+        return super().state()
+
+
+@pytest.mark.parametrize("look", [1, 3, 100])
+def test_the_pace_is_that_of_the_steps_alone(tmp_path, monkeypatch, look):
+    monkeypatch.setattr("triptych.core.training_loop.time.perf_counter", lambda: Slow.clock)
+    run(tmp_path, Slow(worth_saving=True), look=look, save=5)
+    pace = measured_paces()[-1]
+    assert pace["unit"] == "turn" and pace["name"] == "counting"
+    assert pace["seconds_per_step"] == 2

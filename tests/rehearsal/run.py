@@ -174,7 +174,7 @@ def main() -> int:
         environment = clean_environment() | inputs["environment"]
         # Two trainings at true size may need more memory than there is; jobs say what they need.
         options = ["--cores", given.cores, "--resources", f"mem_mb={megabytes_here()}"]
-        options += ["--show-failed-logs", "--keep-going"]
+        options += ["--show-failed-logs", "--keep-going", "--scheduler", "greedy"]
         # An overlay has its own models and stages, and the rehearsal's amounts where it has none.
         options += ["--quiet", "host", "reason", "--config", "scale=rehearsal"]
         rehearsed = amounts(given.scale, given.targets, given.folder)

@@ -30,7 +30,7 @@ SIZES = {"hopper": (11, 3, 6), "walker2d": (17, 6, 9), "halfcheetah": (17, 6, 9)
 """Numbers in an observation, an action, and each of qpos and qvel."""
 
 PIXELS = {"starry_night": (1280, 1014), "the_scream": (2000, 2526), "great_wave": (2859, 1970)}
-PIXELS |= {"mountain": (1600, 1200), "city": (5000, 3750)}
+PIXELS |= {"composition_vii": (1800, 1190), "mountain": (1600, 1200), "city": (5000, 3750)}
 """Width and height, about those of the reproductions; of photographs, no fewer than are needed."""
 
 Sources = dict[str, Any]

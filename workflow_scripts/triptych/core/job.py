@@ -202,6 +202,9 @@ def _write_provenance(
     device = sys.modules.get("triptych.core.device")
     if device is not None:
         record["precision"] = device.chosen_precisions()
+    loop = sys.modules.get("triptych.core.training_loop")
+    if loop is not None:
+        record["training"] = loop.measured_paces()
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():
         record["device"] = torch.cuda.get_device_name()

@@ -6,6 +6,7 @@ state is saved: a bad state never replaces a good one.
 
 import logging
 import math
+import statistics
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -19,6 +20,41 @@ from triptych.core.progress import Progress
 from triptych.core.stopping import Interrupted, Stopped
 
 logger = logging.getLogger(__name__)
+
+_paces: list[dict[str, Any]] = []
+
+
+def measured_paces() -> list[dict[str, Any]]:
+    """Seconds a step of every training that this process ran, for provenance: name, unit, steps
+    measured, seconds_per_step (median; without evaluations, saves and the first measurement)."""
+    return [pace.copy() for pace in _paces]
+
+
+class _Pace:
+    """Times steps between two moments at which the device has finished all of its work."""
+
+    def __init__(self, done: int) -> None:
+        self._laps: list[tuple[int, float]] = []
+        self.restart(done)
+
+    def restart(self, done: int) -> None:
+        """Begin to time here: what went before was no step."""
+        self._from, self._began = done, time.perf_counter()
+
+    def lap(self, done: int) -> None:
+        """Note the steps since the last call, whose results have been read."""
+        if done > self._from:
+            seconds = time.perf_counter() - self._began
+            self._laps.append((done - self._from, seconds / (done - self._from)))
+        self.restart(done)
+
+    def note(self, name: str, unit: str) -> None:
+        """Keep the median for `measured_paces`, if anything was timed."""
+        laps = self._laps[1:] or self._laps
+        if laps:
+            seconds = statistics.median(pace for _, pace in laps)
+            steps = sum(count for count, _ in laps)
+            _paces.append({"name": name, "unit": unit, "steps": steps, "seconds_per_step": seconds})
 
 
 class Training(Protocol):
@@ -78,6 +114,7 @@ class TrainingLoop:
         self._on_disk: int | None = None  # the step whose state is there
         self._clock = time.monotonic()
         self._changed = False  # since then
+        self._pace = _Pace(training.done)
 
     def restore(self, device: torch.device | str = "cpu") -> bool:
         """Go back to the checkpoint; False where there is none."""
@@ -95,6 +132,7 @@ class TrainingLoop:
         Raises Stopped after saving, and DivergedError before that could replace a good state.
         """
         training, rhythm = self._training, self._rhythm
+        self._pace.restart(training.done)
         with Progress(name, rhythm.steps, rhythm.unit[1], done=training.done) as progress:
             while True:
                 if training.evaluation_due:
@@ -115,6 +153,7 @@ class TrainingLoop:
                     self._save()
         if self._changed:
             self._save()
+        self._pace.note(name, rhythm.unit[0])
 
     def _evaluate(self) -> None:
         self._look()
@@ -126,6 +165,7 @@ class TrainingLoop:
         self._changed = True
         if worth_saving:
             self._save()
+        self._pace.restart(self._training.done)
 
     def _look(self) -> None:
         if wrong := self._training.trouble():
@@ -137,11 +177,13 @@ class TrainingLoop:
                 f"{wrong}; {kept}. {self._rhythm.advice} With other settings the training starts "
                 "afresh; with these it goes on from what is kept, and diverges again."
             )
+        self._pace.lap(self._training.done)
 
     def _save(self) -> None:
         self._look()
         self._checkpoint.save(self._training.state())
         self._on_disk, self._clock, self._changed = self._training.done, time.monotonic(), False
+        self._pace.restart(self._training.done)
 
     def _place(self, step: int) -> str:
         return f"{self._rhythm.unit[0]} {step}"
