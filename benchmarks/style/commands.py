@@ -77,7 +77,7 @@ def limited_memory(threads: int) -> list[dict[str, Any]]:
             files = _files(Path(folder), size)
             words = ["stylize", str(files["photograph"]), "--style", "swirls", *options]
             words += ["--memory", f"{allowed:.0f}", "-o", str(files["result"])]
-            peak = int(_run([sys.executable, "-c", PEAK, *words], threads))
+            peak = int(_run([sys.executable, "-c", PEAK, *words], threads).split()[-1])
             row = {"compared": "memory", "side": name, "size": size, "peak_megabytes": peak / 1e6}
             rows.append(row | {"ratio": round(allowed / peak, 3)})
             logger.info("%s", rows[-1])
