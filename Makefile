@@ -2,10 +2,11 @@
 # make test    the test suite          make lint   style, types, workflow checks
 # make bench   speed against plain code   make help   the other targets
 # Each target first makes .venv from requirements.lock, once; those for development add
-# requirements-dev.lock. TORCH=cpu: PyTorch without CUDA, for a .venv that isn't there yet.
+# requirements-dev.lock. PyTorch is without CUDA where there is no NVIDIA card and its CPU builds
+# can be had; TORCH=cuda or TORCH=cpu says which, for a .venv that isn't there yet.
 
 PYTHON ?= $(firstword $(foreach v,3.11 3.12 3.13,$(shell command -v python$(v))) python3.11)
-TORCH  ?= cuda
+TORCH  ?= auto
 CORES  ?= all
 SHELL  := /bin/bash -o pipefail
 BIN    := .venv/bin
@@ -22,23 +23,21 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## list the targets
 	@sed -n 's/^\([a-z ]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
-setup: $(READY) ## make .venv, with the command `triptych` in it (TORCH=cpu: without CUDA)
+setup: $(READY) ## make .venv, with the command `triptych` in it (TORCH=cpu, TORCH=cuda: which PyTorch)
 
-LOCK_cuda := requirements.lock
-LOCK_cpu  := requirements-cpu.lock
+SYNC := $(BIN)/uv pip sync --quiet --compile-bytecode --require-hashes
 
 $(READY): requirements.lock requirements-cpu.lock pyproject.toml
+	$(if $(filter auto cpu cuda,$(TORCH)),,$(error TORCH is $(TORCH); expected auto, cpu or cuda))
 	@command -v $(PYTHON) >/dev/null || { \
 	  echo "Triptych needs Python 3.11, 3.12 or 3.13, and there is no $(PYTHON) here."; \
 	  echo "Install it, or say where it is: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 1; }
-	@test -n "$(LOCK_$(TORCH))" || { \
-	  echo "TORCH is $(TORCH); expected cuda (the default) or cpu (2.4 GB, not 7; no GPU)."; exit 1; }
-	@echo "Setting up .venv from $(LOCK_$(TORCH)): about $(if $(filter cpu,$(TORCH)),2.4 GB,7 GB (2.4 with TORCH=cpu))."
 	$(PYTHON) -m venv --clear .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check "$$(grep -o '^uv==[0-9.]*' $(LOCK_$(TORCH)))"
-	$(BIN)/uv pip sync --quiet --compile-bytecode --require-hashes $(LOCK_$(TORCH))
-	$(if $(filter cpu,$(TORCH)),$(BIN)/uv pip install --quiet --compile-bytecode --torch-backend cpu \
-	  $$(grep -oE '^torch(vision)?==[0-9.]*' requirements.lock) --constraints $(LOCK_cpu))
+	$(BIN)/pip install --quiet --disable-pip-version-check "$$(grep -o '^uv==[0-9.]*' requirements.lock)"
+	torch=$$(envs/torch.sh $(BIN)/uv requirements.lock $(TORCH)) && if [ "$$torch" = cpu ]; then \
+	  $(SYNC) requirements-cpu.lock && $(BIN)/uv pip install --quiet --compile-bytecode --torch-backend cpu \
+	    $$(grep -oE '^torch(vision)?==[0-9.]*' requirements.lock) --constraints requirements-cpu.lock; \
+	  else $(SYNC) requirements.lock; fi
 	$(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
 	-$(BIN)/triptych weights
 	@touch $@

@@ -4,14 +4,13 @@ import os
 import sys
 from pathlib import Path
 
-import yaml
 from snakemake.exceptions import WorkflowError
 
 # This checkout's library, for the rules here and, by PYTHONPATH, for every script, whatever may be
 # installed in the environment.
 sys.path.insert(0, str(SOURCE / "workflow_scripts"))
 
-from triptych.core.config import ConfigError, check_config, completed, placed
+from triptych.core.config import ConfigError, check_config, completed, placed, read_yaml
 from triptych.core.job_lock import SNAKEMAKE, this_process
 from triptych.core.provenance import CodeChanged, digests_of_run, python_path
 from triptych.report.files import figure_files, table_files
@@ -23,7 +22,7 @@ os.environ.update(PYTHONPATH=python_path())
 # A folder's own config, a module's, or one on the command line says what differs from the demo's,
 # or with `base: papers` from the papers'.
 config = completed(config, SOURCE)
-SOURCES = yaml.safe_load((SOURCE / "resources" / "sources.yaml").read_text("utf-8"))
+SOURCES = read_yaml(SOURCE / "resources" / "sources.yaml")
 
 # What a cluster's job reads again, hours later.
 _READ = [

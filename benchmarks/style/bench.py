@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from benchmarks.style.commands import compare_commands
+from benchmarks.style.commands import compare_commands, limited_memory
 from benchmarks.worker import Worker, ratios
 from triptych.core.device import choose_device, describe_device
 
@@ -35,7 +35,7 @@ def bench(
     """Run each task at its `sizes` (pixels) on every side, in turn, `rounds` times.
 
     Columns: those of `compare`, peak_megabytes, device, threads. "large" is run once, 4032 x 2480:
-    its ratio is that of the peak memory. "command": `compare_commands`.
+    its ratio is that of the peak memory. "command": `compare_commands`; "memory": `limited_memory`.
     """
     sides = [*PLAIN_SIDES, *precisions]
     rows = []
@@ -44,6 +44,7 @@ def bench(
             rows += compare(name, size, width, sides, rounds, threads)
     rows += large_photograph(width, threads)
     rows += compare_commands(commands, command_sizes, rounds, threads)
+    rows += limited_memory(threads)
     table = pd.DataFrame(rows)
     table["device"], table["threads"] = describe_device(choose_device("auto")), threads
     return table

@@ -61,8 +61,16 @@ def test_a_side_is_compared_with_plain_code_and_with_the_fastest_of_its_kinds(mo
     assert rows["compiled"]["trouble"] == "no C++ compiler" and "ratio" not in rows["compiled"]
 
 
-def test_a_command_is_timed_beside_ours_and_one_that_is_not_installed_has_no_row():
+def test_a_command_is_timed_beside_ours_and_one_that_is_not_installed_has_no_row(monkeypatch):
+    run, clock = commands._seconds, iter([9.0, 9.0, 4.0, 1.0, 6.0, 3.0])  # ours, the other's
+
+    def seconds(words, threads):
+        assert run(words, threads) > 0
+        return next(clock)
+
+    monkeypatch.setattr(commands, "_seconds", seconds)
     known = {"copy": ["cp", "{photograph}", "{result}"], "none": ["no-such-command", "{result}"]}
     ours, copy = commands.compare_commands(known, [64], rounds=2, threads=1)
     assert (ours["side"], copy["side"]) == ("triptych", "copy")
-    assert ours["ratio"] == 1 and copy["ratio_maximum"] < 1 and copy["seconds"] < ours["seconds"]
+    assert (ours["seconds"], ours["ratio"], copy["seconds"]) == (5, 1, 2)
+    assert (copy["ratio_minimum"], copy["ratio_maximum"]) == (0.25, 0.5)

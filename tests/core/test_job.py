@@ -106,7 +106,8 @@ def test_a_resumed_jobs_seconds_are_those_of_all_attempts(snakemake, tmp_path):
             raise Stopped("SIGTERM")
     with job(snakemake):
         pass
-    assert [each >= 0.05 for each in seconds(tmp_path)] == [True, True, False]
+    first, second, _ = seconds(tmp_path)
+    assert first >= 0.05 and second >= 0.05
     with job(snakemake):  # what it is run again for is another story
         pass
     assert len(seconds(tmp_path)) == 1

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import asdict
 
@@ -80,31 +81,30 @@ def test_who_waits_is_told_for_whom(tmp_path, monkeypatch, caplog):
     assert "waiting for process 4711 on faraway" in caplog.text
 
 
-def test_the_lock_of_a_killed_process_is_free_at_once(tmp_path):
+def test_the_lock_of_a_killed_process_is_free_at_once(tmp_path, caplog):
     process = start(tmp_path / "lock", HOLD)
     assert process.stdout.readline() == "mine\n"
     process.kill()
     process.wait()
-    began = time.monotonic()
     with owning(tmp_path / "lock"):
-        assert time.monotonic() - began < 1
+        assert "waiting" not in caplog.text
 
 
 def test_an_owner_on_another_machine_keeps_it_while_it_is_heard(tmp_path, monkeypatch):
-    monkeypatch.setattr(job_lock, "SILENCE", 0.6)
-    monkeypatch.setattr(job_lock, "BEAT", 0.1)
+    monkeypatch.setattr(job_lock, "BEAT", 0.05)
+    monkeypatch.setattr(job_lock, "SILENCE", 1)
     held_by(tmp_path / "lock", "another-machine 4711 1")
-    beats = (
-        "import json, sys, time\n"
-        "for n in range(10):\n"
-        "    time.sleep(0.2); text = json.load(open(sys.argv[1])); text['beat'] = n\n"
-        "    json.dump(text, open(sys.argv[1] + 'x', 'w'))\n"
-        "    __import__('os').replace(sys.argv[1] + 'x', sys.argv[1])\n"
-    )
-    speaking = subprocess.Popen([sys.executable, "-c", beats, tmp_path / "lock" / "000001.json"])
+
+    def speak():
+        for beat in range(1, 31):
+            time.sleep(0.05)
+            held_by(tmp_path / "lock", "another-machine 4711 1", beat=beat)
+
+    speaking = threading.Thread(target=speak)
+    speaking.start()
     with owning(tmp_path / "lock"):
-        assert speaking.poll() == 0
-    speaking.wait()
+        assert not speaking.is_alive()
+    speaking.join()
 
 
 @pytest.mark.parametrize("content", ["", "{", '{"token": 1}'])
@@ -115,13 +115,13 @@ def test_a_damaged_file_is_nobodys(tmp_path, content):
 
 
 def test_who_has_lost_it_in_a_long_pause_ends_without_another_word(tmp_path):
-    process = start(tmp_path / "lock", f"{HOLD.replace('60', '20')}\nprint('wrote')")
+    process = start(tmp_path / "lock", f"{HOLD}\nprint('wrote')")
     assert process.stdout.readline() == "mine\n"
     process.send_signal(signal.SIGSTOP)
     taken = (tmp_path / "lock" / "000001.json").read_text()
     (tmp_path / "lock" / "000002.json").write_text(taken.replace('"token": "', '"token": "other'))
     process.send_signal(signal.SIGCONT)
-    said = process.communicate(timeout=10)[0]
+    said = process.communicate(timeout=120)[0]
     assert process.returncode == 75 and "another process owns this job" in said
     assert "wrote" not in said
 
@@ -129,7 +129,7 @@ def test_who_has_lost_it_in_a_long_pause_ends_without_another_word(tmp_path):
 @pytest.mark.parametrize(("work", "code"), [(HOLD, -signal.SIGTERM), (STUBBORN, 75)])
 def test_a_job_whose_snakemake_is_gone_is_asked_to_end_and_then_made_to(tmp_path, work, code):
     process = start(tmp_path / "lock", work, TRIPTYCH_SNAKEMAKE=ended())
-    said = process.communicate(timeout=10)[0]
+    said = process.communicate(timeout=120)[0]
     assert process.returncode == code and "is gone: saving and ending" in said
     assert ("asked" in said) == (work == STUBBORN)
 

@@ -22,7 +22,7 @@ def peak_of(before):
 def test_a_process_counts_what_it_took_and_not_what_its_parent_holds():
     held = np.ones(60_000_000)  # 480 MB in the parent
     small = peak_of("pass")
-    assert small < 200e6 < held.nbytes
+    assert small < held.nbytes / 2
     assert peak_of("b'x' * 100_000_000") - small == pytest.approx(100e6, rel=0.1)
 
 

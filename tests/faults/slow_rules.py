@@ -1,7 +1,4 @@
-"""The rules that take more than 5 seconds at demo scale, or nearly, each with an output of a job.
-
-tests/demo compares the list with the benchmarks of a demo.
-"""
+"""The slowest rules at demo scale, each with an output of a job."""
 
 SLOW_RULES = {
     "style_cut_contents": "results/style/contents/china.png",

@@ -1,5 +1,4 @@
 import threading
-import time
 from fractions import Fraction
 from pathlib import Path
 
@@ -244,10 +243,8 @@ def test_a_failing_stage_stops_all_and_leaves_nothing(
         monkeypatch.setattr("triptych.style.video.writing.VideoWriter.write", fail)
     stylist = fail if where == "network" else same
     threads = threading.active_count()
-    began = time.monotonic()
     with pytest.raises(RuntimeError, match="melted"):
         stylise_video(clip, tmp_path / "f.mkv", stylist, batch=1, times_path=tmp_path / "t.csv")
-    assert time.monotonic() - began < 5
     assert threading.active_count() == threads
     assert list(tmp_path.iterdir()) == []
 

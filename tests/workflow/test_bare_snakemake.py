@@ -18,17 +18,7 @@ SCALES = {
 CONDAS = ["--use-conda"]
 OURS = ("numpy", "pandas", "torch", "scipy", "matplotlib", "triptych")
 """Which this library needs, and Snakemake does not."""
-MEASURED = """
-import atexit, pathlib, re, sys, time
-def told():
-    peak = re.search(r"VmHWM:\\s+(\\d+)", pathlib.Path("/proc/self/status").read_text())[1]
-    print(f"\\n{time.process_time():.2f} seconds, {int(peak) // 1000} MB")
-atexit.register(told)
-from snakemake.cli import main
-main(sys.argv[1:])
-"""
-
-
+PROGRAM = "import sys; from snakemake.cli import main; main(sys.argv[1:])"
 CONDA = """#!/bin/sh
 case "$*" in
   *"info --json"*) echo '{"conda_prefix": "/opt", "platform": "linux-64"}';;
@@ -68,7 +58,7 @@ def python(tmp_path_factory):
     return folder / "bin" / "python"
 
 
-def planned(python, folder, *arguments, program=MEASURED):
+def planned(python, folder, *arguments, program=PROGRAM):
     """What a dry run prints that is carried out in a folder of its own."""
     there = ["--snakefile", ROOT / "Snakefile", "--directory", folder, "--dry-run", "--cores", "8"]
     done = subprocess.run(
@@ -90,12 +80,10 @@ def test_a_strangers_snakemake_plans_each_scale(python, tmp_path, scale, conda):
     code, said = planned(python, tmp_path, *conda, *(["--configfile", *overlays] * bool(overlays)))
     assert code == 0, said
     assert len(re.findall(r"^(?:local)?rule \w+:", said, re.MULTILINE)) > 70
-    seconds, megabytes = re.search(r"([\d.]+) seconds, (\d+) MB", said).groups()
-    assert float(seconds) < 5 and int(megabytes) < 200
 
 
 def test_an_older_snakemake_is_told_so_in_a_sentence(python, tmp_path):
-    older = f"import snakemake.common as c; c.__version__ = '8.30.0'\n{MEASURED}"
+    older = f"import snakemake.common as c; c.__version__ = '8.30.0'\n{PROGRAM}"
     code, said = planned(python, tmp_path, program=older)
     assert code == 1
     assert "9.0" in said and "8.30.0" in said and "Traceback" not in said

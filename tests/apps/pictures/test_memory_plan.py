@@ -1,7 +1,4 @@
-"""How large an image is optimised: the plan, and what a real process takes."""
-
-import subprocess
-import sys
+"""How large an image is optimised, and in which tiles."""
 
 import pytest
 import torch
@@ -10,7 +7,6 @@ from triptych.apps.pictures.memory_plan import Needs, smallest_side
 from triptych.core.errors import InputError
 from triptych.style.data.architectures import ARCHITECTURES
 from triptych.style.data.backbone import Backbone
-from triptych.style.data.images import read_image, write_image
 from triptych.style.optimise.presets import preset
 
 
@@ -46,46 +42,3 @@ def test_the_smallest_side_is_the_one_of_which_the_network_still_makes_something
         assert all(each.numel() for each in features.values())
         with pytest.raises(RuntimeError):
             backbone(torch.empty(1, 3, least - 1, least + 9), choices.layers)
-
-
-COMMAND = """
-import sys
-from triptych.cli import main
-from triptych.core.memory import peak_memory
-import torch
-from triptych.apps.pictures.optimising_stylizer import OptimisingStylizer
-torch.set_num_threads(1)
-code = main(["stylize", *sys.argv[1:]])
-print("peak", peak_memory())
-sys.exit(code)
-"""
-
-
-@pytest.fixture
-def photograph(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    generator = torch.Generator().manual_seed(0)
-    write_image("photo.png", torch.rand(3, 600, 800, generator=generator))
-    write_image("painting.png", torch.rand(3, 300, 400, generator=generator))
-    return ["photo.png", *PAINTED]
-
-
-PAINTED = ["--optimize", "--style", "painting.png", "-o", "painted.png"]
-
-
-def run(*arguments: str) -> subprocess.CompletedProcess:
-    brief = ["--evaluations", "2"]
-    command = [sys.executable, "-c", COMMAND, *brief, *arguments]
-    return subprocess.run(command, capture_output=True, text=True)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_the_process_keeps_to_the_memory_that_it_was_given(photograph):
-    """As one image it takes 2.6 GB beside the libraries' 0.7."""
-    done = run(*photograph, "--memory", "1.63GB")
-    assert done.returncode == 0, done.stderr
-    assert "photo.png: 800x600 pixels don't fit" in done.stderr
-    assert "worked in tiles of 256 pixels, exactly" in done.stderr
-    assert read_image("painted.png").shape == (3, 600, 800)
-    assert 0.7e9 < int(done.stdout.split()[-1]) < 1.63e9

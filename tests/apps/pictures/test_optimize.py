@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from triptych.apps.pictures import optimising_stylizer
 from triptych.apps.pictures.memory_plan import Needs
 from triptych.cli import main
 from triptych.core.stopping import SAVED_EXIT_CODE
@@ -143,6 +144,20 @@ def test_what_cannot_be_is_said_in_one_message(arguments, message, capsys):
     said = capsys.readouterr().err
     assert message in said and "Traceback" not in said
     assert not Path("x.png").exists() and not Path("x.png.unfinished").exists()
+
+
+def test_of_the_memory_given_what_the_process_holds_is_taken_off(capsys, monkeypatch):
+    asked = []
+
+    def side(self: Needs, size: tuple[int, int], memory: float) -> int:
+        asked.append(memory)
+        return 256
+
+    monkeypatch.setattr(Needs, "side", side)
+    monkeypatch.setattr(optimising_stylizer, "resident_memory", lambda: 5e8)
+    assert painted("--memory", "2GB").shape == (3, 40, 48)
+    assert asked == [1.5e9]
+    assert "in/a.png: 48x40 pixels don't fit in 1.5 GB" in capsys.readouterr().err
 
 
 def test_where_the_memory_runs_out_less_is_tried(capsys, monkeypatch):

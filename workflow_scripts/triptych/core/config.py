@@ -49,8 +49,7 @@ def completed(overlay: Mapping[str, Any], root: Path) -> dict[str, Any]:
     schema = read_schema(root / "config" / "schema.yaml")
     config: dict[str, Any] = _defaults(schema)
     if overlay.get("base") != "papers":
-        demo = yaml.safe_load((root / "config.yaml").read_text(encoding="utf-8"))
-        config = merged(config, demo)
+        config = merged(config, read_yaml(root / "config.yaml"))
     return _without_removed(merged(config, overlay), schema, schema["$defs"])
 
 
@@ -85,7 +84,7 @@ def read_config(root: Path, overlays: Sequence[Path] = ()) -> dict[str, Any]:
     config: dict[str, Any] = {}
     own = [root / "config.yaml"] if root.resolve() != source else []
     for file in (*filter(Path.exists, own), *overlays):
-        config = merged(config, yaml.safe_load(file.read_text(encoding="utf-8")) or {})
+        config = merged(config, read_yaml(file) or {})
     return completed(config, source)
 
 
@@ -113,11 +112,17 @@ def _validator(schema: Path) -> Any:
     return _Validator(read_schema(schema))
 
 
+def read_yaml(path: Path) -> Any:
+    """Read a YAML file, by libyaml where PyYAML has it, which is ten times as fast."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
+
+
 def read_schema(schema: Path) -> dict[str, Any]:
     """A schema with its sections in it, and theirs among its `$defs`."""
-    whole: dict[str, Any] = yaml.safe_load(schema.read_text(encoding="utf-8"))
+    whole: dict[str, Any] = read_yaml(schema)
     for section in sorted(schema.with_suffix("").glob("*.yaml")):
-        part = yaml.safe_load(section.read_text(encoding="utf-8"))
+        part = read_yaml(section)
         whole["$defs"] |= part.pop("$defs", {})
         whole["properties"][section.stem] = part
         part["default"] = {}

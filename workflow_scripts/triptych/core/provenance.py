@@ -17,7 +17,7 @@ import os
 import platform
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
@@ -70,39 +70,44 @@ def read_code(root: Path = LIBRARY) -> Code:
     Syntax trees are hashed, so comments and formatting don't count, and nor do file times.
     """
     code = Code({}, {})
-    imported: dict[Path, list[Path]] = {}
-    for script in sorted(root.glob("*/*.py")):
-        reached: set[Path] = set()
-        waiting = [script] if script.parent.name != "triptych" else []
+    paths = {path.relative_to(root).as_posix(): path for path in root.rglob("*.py")}
+    imported: dict[str, list[str]] = {}
+    for script in sorted(name for name in paths if name.count("/") == 1):
+        reached: set[str] = set()
+        waiting = [script] if not script.startswith("triptych/") else []
         while waiting:
             module = waiting.pop()
             if module in reached:
                 continue
             reached.add(module)
             if module not in imported:
-                text = module.read_bytes()
-                tree = ast.parse(text, filename=str(module))
-                digests = hashlib.sha256(text).hexdigest(), tree_digest(tree)
-                code.files[str(module.relative_to(root))] = digests
-                imported[module] = [f for name in _imports(tree) for f in _files_of(name, root)]
+                text = paths[module].read_bytes()
+                tree = ast.parse(text, filename=str(paths[module]))
+                code.files[module] = hashlib.sha256(text).hexdigest(), tree_digest(tree)
+                names = set(_imports(tree.body))
+                imported[module] = [file for name in names for file in _files_of(name, paths)]
             waiting += imported[module]
         if reached:
-            names = [str(module.relative_to(root)) for module in sorted(reached)]
-            lines = "\n".join(f"{name} {code.files[name][1]}" for name in names)
-            digest = hashlib.sha256(lines.encode()).hexdigest()[:16]
-            code.digests[str(script.relative_to(root))] = digest
+            parts = sorted(name.split("/") for name in reached)
+            lines = "\n".join(f"{name} {code.files[name][1]}" for name in map("/".join, parts))
+            code.digests[script] = hashlib.sha256(lines.encode()).hexdigest()[:16]
     return code
 
 
-def _files_of(name: str, folder: Path) -> Iterator[Path]:
-    """The files that importing `name` runs, as far as they lie below the folder."""
+def _files_of(name: str, files: Container[str]) -> Iterator[str]:
+    """The files that importing `name` runs, as far as they are among `files`."""
+    path = ""
     for part in name.split("."):
-        folder = folder / part
-        yield from filter(Path.is_file, (folder / "__init__.py", folder.with_suffix(".py")))
+        path = f"{path}{part}"
+        yield from (file for file in (f"{path}/__init__.py", f"{path}.py") if file in files)
+        path += "/"
 
 
-def _imports(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+def _imports(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """What these statements and all within them import; expressions hold no imports."""
+    for node in nodes:
+        for field in ("body", "handlers", "orelse", "finalbody", "cases"):
+            yield from _imports(getattr(node, field, ()))
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
