@@ -6,7 +6,7 @@ from fake_gpu import CUDA, fake_gpu, moved
 
 from triptych.core.device import training_precision
 from triptych.style.data.architectures import ARCHITECTURES
-from triptych.style.data.backbone import IMAGENET_MEAN, IMAGENET_STD, Backbone
+from triptych.style.data.backbone import IMAGENET_MEAN, IMAGENET_STD, Backbone, normalised
 from triptych.style.network.fast import PreparedNetwork
 from triptych.style.network.network import Architecture, TransformationNetwork
 from triptych.style.network.perceptual import LossSettings, PerceptualLoss
@@ -69,3 +69,9 @@ def test_version_1_s_losses_stay_on_the_gpu(architecture, name, precision):
     objective = Objective(backbone, choices, content, painting)
     start = initial_images(content, painting, choices)
     assert objective.terms(start).total.device.type == "cuda"
+
+
+@pytest.mark.parametrize("architecture", ["vgg19", "alexnet"])
+def test_a_backbone_stays_on_the_gpu_when_it_is_normalised(architecture):
+    backbone = normalised(shaped_backbone(architecture, "avg").to(CUDA), [images(2, 3, 96, 96)])
+    assert {tensor.device.type for tensor in backbone.buffers()} == {"cuda"}

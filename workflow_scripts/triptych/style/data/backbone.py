@@ -125,13 +125,14 @@ def normalised(backbone: Backbone, images: Iterable[Tensor]) -> Backbone:
         weights[f"{name}.weight"] = scaled.to(weight.dtype)
         weights[f"{name}.bias"] = (bias.double() / mean).to(bias.dtype)
         below = mean
-    return Backbone(
+    rescaled = Backbone(
         backbone.architecture,
         weights,
         mean=backbone.mean,
         std=backbone.std,
         pooling=backbone.pooling,
     )
+    return rescaled.to(next(backbone.buffers()).device)
 
 
 @torch.no_grad()
