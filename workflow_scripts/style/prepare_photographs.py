@@ -22,5 +22,5 @@ with job(snakemake):
             folder=settings.get("path"),
         )
     else:
-        path = settings["path"] if params.source == "folder" else snakemake.input.archive[0]
+        path = settings["path"] if params.source == "folder" else snakemake.input.archive
         shard_collection(path, files, size, validation, snakemake.threads)
