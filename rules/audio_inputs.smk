@@ -31,7 +31,7 @@ rule audio_synthesise:
         "results/benchmarks/audio_synthesise/audio_synthesise.tsv"
     conda:
         "../envs/audio.yaml"
-    threads: 2
+    priority: 10  # what most of the study waits for
     params:
         settings=AUDIO.config["synthesis"],
         code=code("audio_synthesise"),
@@ -213,7 +213,8 @@ rule audio_shard:
     retries: RETRIES
     conda:
         "../envs/audio.yaml"
-    threads: 2
+    threads: 1 if AUDIO.inputs.synthesised else 2
+    priority: 10
     params:
         audio=made(lambda wildcards: AUDIO.inputs.places(wildcards.dataset).sound),
         kind=lambda wildcards: AUDIO.config["sources"][wildcards.dataset]["shards"],
