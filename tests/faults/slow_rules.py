@@ -1,6 +1,6 @@
 """The rules that take more than 5 seconds at demo scale, or nearly, each with an output of a job.
 
-tests/demo compares the list with the benchmarks of a demo.
+tests/workflow/test_resources.py compares the list with resources/costs.csv.
 """
 
 SLOW_RULES = {

@@ -10,7 +10,6 @@ from triptych.apps.logger.snakemake_logger_plugin_triptych import LogHandler
 from triptych.apps.plan import Cost
 from triptych.core.job import QUIET
 
-
 CORES = 2
 SECONDS = {"fetch": 0, "draw": 10, "train": 120, "time": 40}
 """What a job of each rule usually takes."""

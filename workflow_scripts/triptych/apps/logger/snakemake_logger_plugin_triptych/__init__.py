@@ -110,9 +110,7 @@ class LogHandler(LogHandlerBase):
         slowness = self._slowness(now, running)
         if seconds < FIRST or slowness is None:
             return None
-        rests = [
-            max(slowness * self._usual(job.rule) - (now - job.began), 0.0) for job in running
-        ]
+        rests = [max(slowness * self._usual(job.rule) - (now - job.began), 0.0) for job in running]
         counts = Counter(job.rule for job in running)
         waiting = {
             rule: slowness * self._usual(rule)
