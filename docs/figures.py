@@ -2,7 +2,7 @@
 
 Claims come from resources/published, jobs, rules and edges from Snakemake's dry run, hours,
 downloads and disk from resources/costs.csv, profiles from profiles/, speed from what `make bench`
-wrote (docs/results/bench). `make docs` runs this;
+and docs/measured.py wrote (docs/results/bench). `make docs` runs this;
 tests/test_docs.py fails where a page says something else.
 """
 
@@ -78,7 +78,7 @@ GROUPS = {
 """Rules that the diagram names; those of *_inputs.smk and *_report.smk are two nodes more."""
 SIDES = ["plain", "best plain", "ours, float32", "ours, bf16"]
 BENCHES = ("bench_rl", "bench_rl_gpu", "bench_style", "bench_command", "bench_audio")
-BLOCKS = ("scales", "workflow", "pruning", *BENCHES)
+BLOCKS = ("scales", "demo", "workflow", "pruning", *BENCHES)
 """Functions whose text stands on a page between marks with their names."""
 TITLES = {"style": "Style transfer", "audio": "Audio retrieval", "rl": "Offline RL"}
 
@@ -101,7 +101,7 @@ def declared(pattern: str = "*") -> list[str]:
 def numbers() -> dict[str, int]:
     """What the phrases of SAID say, by name."""
     papers = [row["paper"] for row in _published()]
-    jobs, costs = planned("demo")
+    jobs, _ = planned("demo")
     at_paper = list(zip(*planned("paper"), strict=True))
     audio = sum(cost.gpu_hours for job, cost in at_paper if job.rule.startswith("audio"))
     return {
@@ -110,7 +110,7 @@ def numbers() -> dict[str, int]:
         "jobs": len(jobs),
         "rules": len(declared()),
         "profiles": sum(path.is_dir() for path in (ROOT / "profiles").iterdir()),
-        "minutes": round(wall_seconds(jobs, costs, 2, 0) / 60),
+        "minutes": _minutes(demo_runs()[0]["seconds"]),
         "audio": round(audio),
         "gpu": round(sum(cost.gpu_hours for _, cost in at_paper)),
     }
@@ -150,11 +150,35 @@ def _takes(scale: str, jobs: list[Job], costs: list[Cost]) -> str:
             f"*estimated*: {hours:.3g} hours of an A100, {hours + audio:.3g} if audio takes "
             "twice as long, as it did for its authors"
         )
-    two = wall_seconds(jobs, costs, 2, 0) / 60
     if scale == "demo":
-        return f"*measured*: {two:.0f} minutes on two cores"
+        return f"*measured*: {_minutes(demo_runs()[0]['seconds'])} minutes on two cores"
+    two = wall_seconds(jobs, costs, 2, 0) / 60
     core = sum(cost.core_seconds for cost in costs) / 3600
     return f"*measured*: {core:.1f} core hours, so {two / 60:.0f} hours on two cores"
+
+
+def demo_runs() -> list[dict[str, str]]:
+    """The demos that docs/measured.py has kept, the quickest first."""
+    return sorted(_rows(BENCH / "demo.csv"), key=lambda row: float(row["seconds"]))
+
+
+def demo() -> str:
+    """A row for each processor and instruction set that a demo was measured on."""
+    lines = ["| | minutes | first picture | first table | seconds of a core |"]
+    lines += ["| --- | ---: | ---: | ---: | ---: |"]
+    for row in demo_runs():
+        cells = [
+            f"{row['cores']} cores of an {row['processor']}, {row['instructions']}",
+            f"{_minutes(row['seconds'])}",
+            *(f"{row[f'first_{what}_seconds']} s" for what in ("picture", "table")),
+            f"{int(row['core_seconds']):,}",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _minutes(seconds: str) -> int:
+    return round(float(seconds) / 60)
 
 
 def _size(megabytes: float) -> str:

@@ -26,6 +26,7 @@ rule audio_pretrain:
         "results/logs/audio_pretrain/{pair}-{corpus}.log",
     benchmark:
         "results/benchmarks/audio_pretrain/{pair}-{corpus}.tsv"
+    priority: 20
     retries: RETRIES
     conda:
         "../envs/audio.yaml"
@@ -63,6 +64,7 @@ rule audio_finetune:
         "results/logs/audio_finetune/{pair}-{corpus}.log",
     benchmark:
         "results/benchmarks/audio_finetune/{pair}-{corpus}.tsv"
+    priority: 20
     retries: RETRIES
     conda:
         "../envs/audio.yaml"

@@ -29,9 +29,9 @@ rule audio_synthesise:
         "results/logs/audio_synthesise/audio_synthesise.log",
     benchmark:
         "results/benchmarks/audio_synthesise/audio_synthesise.tsv"
+    priority: 20  # the first of the longest chain of jobs
     conda:
         "../envs/audio.yaml"
-    threads: 2
     params:
         settings=AUDIO.config["synthesis"],
         code=code("audio_synthesise"),
@@ -143,6 +143,7 @@ rule audio_list_clotho:
         "results/logs/audio_list_clotho/audio_list_clotho.log",
     benchmark:
         "results/benchmarks/audio_list_clotho/audio_list_clotho.tsv"
+    priority: 20
     conda:
         "../envs/audio.yaml"
     params:
@@ -166,6 +167,7 @@ rule audio_list_audiocaps:
         "results/logs/audio_list_audiocaps/audio_list_audiocaps.log",
     benchmark:
         "results/benchmarks/audio_list_audiocaps/audio_list_audiocaps.tsv"
+    priority: 20
     conda:
         "../envs/audio.yaml"
     params:
@@ -188,6 +190,7 @@ rule audio_list_wavcaps:
         "results/logs/audio_list_wavcaps/audio_list_wavcaps.log",
     benchmark:
         "results/benchmarks/audio_list_wavcaps/audio_list_wavcaps.tsv"
+    priority: 20
     conda:
         "../envs/audio.yaml"
     params:
@@ -210,10 +213,11 @@ rule audio_shard:
         "results/logs/audio_shard/{dataset}.log",
     benchmark:
         "results/benchmarks/audio_shard/{dataset}.tsv"
+    priority: 20
     retries: RETRIES
     conda:
         "../envs/audio.yaml"
-    threads: 2
+    threads: 1 if AUDIO.inputs.synthesised else 2
     params:
         audio=made(lambda wildcards: AUDIO.inputs.places(wildcards.dataset).sound),
         kind=lambda wildcards: AUDIO.config["sources"][wildcards.dataset]["shards"],
@@ -237,6 +241,7 @@ rule audio_corpus:
         "results/logs/audio_corpus/{corpus}.log",
     benchmark:
         "results/benchmarks/audio_corpus/{corpus}.tsv"
+    priority: 20
     conda:
         "../envs/audio.yaml"
     params:
@@ -268,6 +273,7 @@ rule audio_caption:
         "results/logs/audio_caption/audio_caption.log",
     benchmark:
         "results/benchmarks/audio_caption/audio_caption.tsv"
+    priority: 20
     retries: RETRIES
     localrule: True
     conda:
@@ -319,6 +325,7 @@ rule audio_text_model:
         "results/logs/audio_text_model/{text_model}.log",
     benchmark:
         "results/benchmarks/audio_text_model/{text_model}.tsv"
+    priority: 20
     retries: RETRIES
     localrule: True
     conda:

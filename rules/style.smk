@@ -37,6 +37,7 @@ rule style_optimize:
         "results/logs/style_optimize/{experiment}.log",
     benchmark:
         "results/benchmarks/style_optimize/{experiment}.tsv"
+    priority: 15  # style_quality waits for every experiment
     retries: RETRIES
     conda:
         "../envs/style.yaml"
@@ -74,6 +75,7 @@ rule style_train:
         "results/logs/style_train/{painting}-{variant}.log",
     benchmark:
         "results/benchmarks/style_train/{painting}-{variant}.tsv"
+    priority: 20
     retries: RETRIES
     conda:
         "../envs/style.yaml"

@@ -1,4 +1,7 @@
-"""The slowest rules at demo scale, each with an output of a job."""
+"""The rules that take more than 5 seconds at demo scale, or nearly, each with an output of a job.
+
+tests/workflow/test_resources.py compares the list with resources/costs.csv.
+"""
 
 SLOW_RULES = {
     "style_cut_contents": "results/style/contents/china.png",

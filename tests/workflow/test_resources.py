@@ -1,6 +1,7 @@
 """What the profile for SLURM asks for, beside the jobs that there are at the papers' scale."""
 
 import re
+import runpy
 import subprocess
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 import warm
 import yaml
 
-from triptych.apps.plan import read_jobs
+from triptych.apps.plan import COSTS, read_costs, read_jobs
 
 ROOT = Path(__file__).parents[2]
 PROFILE = yaml.safe_load((ROOT / "profiles" / "slurm" / "config.yaml").read_text())
@@ -123,3 +124,15 @@ def test_what_needs_the_network_runs_where_snakemake_does(jobs):
     assert downloads and downloads <= local
     apart = {rule for rule, said in PROFILE["set-resources"].items() if said.get("together") == 0}
     assert local <= apart
+
+
+SLOW = 5.0
+"""Core seconds of a demo's job that make its rule slow."""
+
+
+def test_every_slow_rule_of_the_demo_is_killed_by_the_fault_tests():
+    killed = runpy.run_path(str(ROOT / "tests" / "faults" / "slow_rules.py"))["SLOW_RULES"]
+    costs = read_costs(ROOT / COSTS, "demo")
+    measured = {rule: cost for rule, cost in costs.items() if not cost.source.endswith("scale)")}
+    assert len(measured) > 40
+    assert {rule for rule, cost in measured.items() if cost.core_seconds > SLOW} <= killed.keys()

@@ -51,7 +51,8 @@ class Workflow:
         self.main = pair_name(self.config["main"])
         self.corpora = list(dict.fromkeys(run["corpus"] for run in self.runs))
         self.submitted = [run for run in self.runs if run["corpus"] == submitted]
-        self.scored = [run for run in self.runs if run["corpus"] != submitted]
+        judged = {self.config[key] for key in ("evaluated", "replicated", "leaky")}
+        self.scored = [run for run in self.runs if run["corpus"] in judged]
         # The search page's model: the main pair, fine-tuned with new captions, of the first seed.
         self.page_run = next(
             run

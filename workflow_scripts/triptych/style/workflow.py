@@ -166,11 +166,9 @@ class Workflow:
     @property
     def page(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
         """What its part of the page shows beside its figures: files, and settings."""
-        painting, variant = self.filmed[0]
         files = {
             **{name: [f"results/tables/style_{name}.csv"] for name in ("table1", "scores")},
             "stylised": self.stylised_runs,
-            "parity": [f"results/style/networks/{painting}/{variant}/parity.csv"],
             "videos": self.of_videos("video.mp4"),
         }
         backbones = self.config["backbones"].values()

@@ -88,7 +88,7 @@ def style_sections(
     """The study's sections.
 
     frames: the long tables of results/tables (table1, scores), and the rows of
-    stylised/*/runs.csv (stylised) and parity.csv. videos: finished files in folders
+    stylised/*/runs.csv (stylised). videos: finished files in folders
     {painting}/{variant}. figures: by name, as TITLES has them. weights: of the backbones.
     """
 
@@ -97,7 +97,7 @@ def style_sections(
 
     versions = [VERSIONS, *(text for name, text in WEIGHTS.items() if name in weights)]
     seconds = [table1_table(frames["table1"])]
-    networks = [networks_table(frames["stylised"], frames["parity"])]
+    networks = [networks_table(frames["stylised"])]
     films = [page_video(path) for path in videos]
     folded: dict[str, Any] = {"opened": ()}
     return [

@@ -5,7 +5,7 @@ import pandas as pd
 
 from triptych.report.palette import label, spoken
 from triptych.report.statistics import Interval, mean_interval
-from triptych.report.tables import DASH, TIMES, Table, number, with_cells
+from triptych.report.tables import TIMES, Table, number, with_cells
 from triptych.report.timings import duration
 from triptych.style.report.labels import (
     EXPERIMENT_LABELS,
@@ -78,28 +78,23 @@ def quality_table(long: pd.DataFrame) -> Table:
     )
 
 
-def networks_table(stylised: pd.DataFrame, parity: pd.DataFrame) -> Table:
-    """The networks that this run used, of rows of stylised/*/runs.csv, with their export's parity,
-    of rows of parity.csv."""
-    largest = parity.groupby("painting")["largest_difference"].max()
+def networks_table(stylised: pd.DataFrame) -> Table:
+    """The networks that this run used, of rows of stylised/*/runs.csv."""
     rows = []
     for painting, group in stylised.groupby("painting", sort=False):
         image = group.iloc[int((group["height"] * group["width_px"]).argmax())]
-        exported = largest.get(painting)
         named = (spoken(str(painting)), label(ORIGIN_LABELS, str(image["origin"])))
         size = f"{image['width_px']:.0f} {TIMES} {image['height']:.0f}"
-        onnx = DASH if exported is None else f"{exported:.1e}"
         counts = (number(image["width"], 0), number(image["batches"], 0))
-        rows.append((*named, *counts, size, duration(float(image["seconds"])), onnx))
-    headers = ("Style", "Network", "Channels", "Batches", "Largest image", "Time", "ONNX")
+        rows.append((*named, *counts, size, duration(float(image["seconds"]))))
+    headers = ("Style", "Network", "Channels", "Batches", "Largest image", "Time")
     return Table(
         name="style_networks",
         title="Networks.",
         caption=(
             "Shipped networks come with the repository, trained by the same rules in a longer run; "
             "the others were trained by this run. Time: of the largest image stylised, on "
-            f"{stylised['device'].iloc[0]}. ONNX: largest difference of an output (0 to 1) between "
-            "PyTorch and onnxruntime."
+            f"{stylised['device'].iloc[0]}."
         ),
         columns=_plain(*headers),
         rows=tuple(rows),

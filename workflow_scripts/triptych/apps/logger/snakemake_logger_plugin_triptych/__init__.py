@@ -9,6 +9,7 @@ import os
 import sys
 import time
 from collections import Counter
+from dataclasses import dataclass
 from logging import WARNING, LogRecord
 from threading import Event, Thread
 
@@ -21,10 +22,27 @@ from triptych.core.provenance import SOURCE
 
 EVERY = 15.0
 """Seconds between lines."""
+FIRST = 60.0
+"""Seconds in which a machine shows too little of its speed."""
+ENOUGH = 10.0
+"""Expected seconds of finished jobs below which nothing is said of the time left."""
+
+
+@dataclass(frozen=True)
+class Running:
+    """A job that runs: its rule, the cores that it takes, and when it began."""
+
+    rule: str
+    cores: int
+    began: float
 
 
 class LogHandler(LogHandlerBase):
-    """Writes the lines from a thread of its own, since a job may take minutes."""
+    """Writes the lines from a thread of its own, since a job may take minutes.
+
+    The time left follows from what this machine has shown: jobs take as many times their expected
+    seconds (resources/costs.csv) as those that have finished or are overdue.
+    """
 
     writes_to_stream, writes_to_file = True, False
     has_filter, has_formatter, needs_rulegraph = True, False, False
@@ -33,8 +51,9 @@ class LogHandler(LogHandlerBase):
         os.environ[QUIET] = "1"
         self._costs = read_costs(SOURCE / COSTS, "demo")
         self._left = Counter[str]()  # jobs by rule, in the order of the graph
-        self._now: dict[int, str] = {}
-        self._total, self._cores, self._work, self._began = 0, 1, 0.0, time.monotonic()
+        self._running: dict[int, Running] = {}
+        self._took = self._expected = 0.0  # seconds of the finished jobs
+        self._total, self._cores, self._began = 0, 1, time.time()
         self._ended = Event()
         Thread(target=self._tell, daemon=True).start()
 
@@ -47,15 +66,19 @@ class LogHandler(LogHandlerBase):
             case LogEvent.RUN_INFO:
                 self._left = Counter(about["stats"])
                 self._total = self._left.pop("total")
-                self._work, self._began = self._seconds(), time.monotonic()
+                self._began = record.created
             case LogEvent.JOB_INFO:
-                self._now[about["jobid"]] = about["rule_name"]
+                cores = min(about.get("threads", 1), self._cores)
+                self._running[about["jobid"]] = Running(about["rule_name"], cores, record.created)
             case LogEvent.JOB_FINISHED:
-                self._left[self._now.pop(about["job_id"])] -= 1
+                job = self._running.pop(about["job_id"])
+                self._left[job.rule] -= 1
+                self._took += record.created - job.began
+                self._expected += self._usual(job.rule)
             case _ if record.getMessage().startswith("Nothing to be done"):
                 print(record.getMessage())
             case _ if record.levelno >= WARNING:
-                self._now.pop(about.get("jobid", -1), None)  # it failed
+                self._running.pop(about.get("jobid", -1), None)  # it failed
                 print(self.format(record), file=sys.stderr)
 
     def close(self) -> None:
@@ -65,24 +88,50 @@ class LogHandler(LogHandlerBase):
 
     def _tell(self) -> None:
         while not self._ended.wait(EVERY):
-            if self._now:
-                print(self.line(time.monotonic() - self._began), flush=True)
+            if self._running:
+                print(self.line(time.time() - self._began), flush=True)
 
     def line(self, seconds: float) -> str:
         """What there is to say so many seconds after the first job could begin."""
-        left, now = self._seconds(), Counter(self._now.values())
-        done = self._work - left
-        rate = done / seconds if done > 60 else self._cores
-        waiting = [rule for rule, jobs in self._left.items() if jobs > now[rule]]
-        minutes = f"{int(seconds / 60)}:{int(seconds % 60):02}"
+        running = Counter(job.rule for job in list(self._running.values()))
+        waiting = [rule for rule, jobs in self._left.items() if jobs > running[rule]]
+        left = self.seconds_left(seconds)
+        said = "unknown yet" if left is None else f"about {max(1, round(left / 60))} min"
         return (
-            f"{minutes}  {self._total - self._left.total()} of {self._total} jobs done, about "
-            f"{max(1, round(left / rate / 60))} min left. Now {', '.join(now)}; "
-            f"next {', '.join(waiting[:2]) or 'the end'}"
+            f"{int(seconds / 60)}:{int(seconds % 60):02}  "
+            f"{self._total - self._left.total()} of {self._total} jobs done, time left: {said}. "
+            f"Now {', '.join(running)}; next {', '.join(waiting[:2]) or 'the end'}"
         )
 
-    def _seconds(self) -> float:
-        """Of a core, that the jobs take which haven't finished."""
-        return sum(
-            jobs * self._costs.get(rule, Cost()).core_seconds for rule, jobs in self._left.items()
-        )
+    def seconds_left(self, seconds: float) -> float | None:
+        """Seconds until the last job ends, or None in the first minute and while hardly any work
+        is done; never less than the longest unfinished job needs."""
+        now, running = self._began + seconds, list(self._running.values())
+        slowness = self._slowness(now, running)
+        if seconds < FIRST or slowness is None:
+            return None
+        rests = [max(slowness * self._usual(job.rule) - (now - job.began), 0.0) for job in running]
+        counts = Counter(job.rule for job in running)
+        waiting = {
+            rule: slowness * self._usual(rule)
+            for rule, jobs in self._left.items()
+            if jobs > counts[rule]
+        }
+        work = sum(rest * job.cores for rest, job in zip(rests, running, strict=True))
+        work += sum((self._left[rule] - counts[rule]) * each for rule, each in waiting.items())
+        return max(work / self._cores, *rests, *waiting.values(), 0.0)
+
+    def _slowness(self, now: float, running: list[Running]) -> float | None:
+        """How many times their expected seconds jobs take here; None while that isn't known."""
+        took, expected = self._took, self._expected
+        if expected < ENOUGH:
+            return None
+        for job in running:  # an overdue job is as slow as this at least
+            usual, so_far = self._usual(job.rule), now - job.began
+            if so_far * expected > took * usual:
+                took, expected = took + so_far, expected + usual
+        return took / expected
+
+    def _usual(self, rule: str) -> float:
+        """Expected seconds of a job of a rule."""
+        return self._costs.get(rule, Cost()).core_seconds
