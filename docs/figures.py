@@ -13,8 +13,13 @@ from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from statistics import fmean
 
+import matplotlib
+import pandas as pd
 import yaml
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "workflow_scripts"))
@@ -22,14 +27,20 @@ sys.path.insert(0, str(ROOT / "workflow_scripts"))
 from triptych.apps.plan import Cost, Job, dry_run, read_costs, read_jobs, wall_seconds  # noqa: E402
 from triptych.core.config import read_config  # noqa: E402
 from triptych.report.claims import ON_ITS_DATA, WITH_SUBSTITUTES  # noqa: E402
-from triptych.report.statistics import Interval, mean_interval  # noqa: E402
-from triptych.rl.report.labels import METHOD_LABELS, TASK_LABELS  # noqa: E402
+from triptych.report.palette import STYLE  # noqa: E402
+from triptych.report.statistics import Interval, mean_interval, ratio_interval  # noqa: E402
+from triptych.rl.report.figures import score_panels  # noqa: E402
+from triptych.rl.report.labels import METHOD_COLOURS, METHOD_LABELS, TASK_LABELS  # noqa: E402
 from triptych.studies import foreseen, studies  # noqa: E402
 
-PAGES = (ROOT / "README.md", ROOT / "Makefile", *sorted((ROOT / "docs").glob("*.md")))
+PAGES = (
+    *(ROOT / name for name in ("README.md", "Makefile", "docs/results/bc-long/README.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+)
 CLAIMS = ROOT / "docs/claims.md"
 RUN, BCQ_RUN = (ROOT / "docs/results" / name for name in ("pruning-95", "pruning-bcq-95"))
 """What `triptych publish` wrote of the runs of BC and of BCQ."""
+LONG_RUN = ROOT / "docs/results/bc-long"
 BENCH = ROOT / "docs/results/bench"
 STYLE_TASKS = {
     "forward": "a photograph",
@@ -78,7 +89,7 @@ GROUPS = {
 """Rules that the diagram names; those of *_inputs.smk and *_report.smk are two nodes more."""
 SIDES = ["plain", "best plain", "ours, float32", "ours, bf16"]
 BENCHES = ("bench_rl", "bench_rl_gpu", "bench_style", "bench_command", "bench_audio")
-BLOCKS = ("scales", "demo", "workflow", "pruning", *BENCHES)
+BLOCKS = ("scales", "demo", "workflow", "pruning", "longer", *BENCHES)
 """Functions whose text stands on a page between marks with their names."""
 TITLES = {"style": "Style transfer", "audio": "Audio retrieval", "rl": "Offline RL"}
 
@@ -141,15 +152,8 @@ def scales() -> str:
 
 
 def _takes(scale: str, jobs: list[Job], costs: list[Cost]) -> str:
-    hours = sum(cost.gpu_hours for cost in costs)
-    audio = sum(
-        cost.gpu_hours for job, cost in zip(jobs, costs, strict=True) if "audio" in job.rule
-    )
-    if hours:
-        return (
-            f"*estimated*: {hours:.3g} hours of an A100, {hours + audio:.3g} if audio takes "
-            "twice as long, as it did for its authors"
-        )
+    if hours := sum(cost.gpu_hours for cost in costs):
+        return f"*computed*: {hours:.3g} GPU hours, by steps timed on an H200"
     if scale == "demo":
         return f"*measured*: {_minutes(demo_runs()[0]['seconds'])} minutes on two cores"
     two = wall_seconds(jobs, costs, 2, 0) / 60
@@ -250,6 +254,61 @@ def _usual(run: Path) -> dict[tuple[str, float], dict[str, Interval]]:
         ends = (float(row[name] or "nan") for name in ("value", "low", "high"))
         found[row["method"], float(row["sparsity_percent"])][row["task"]] = Interval(*ends)
     return found
+
+
+def longer() -> str:
+    """Scores after 50,000 updates, and what is left of the dense score on the same observations."""
+    seeds: dict[tuple[str, str, str], dict[int, list[float]]] = {}
+    for task in TASK_LABELS:
+        for row in _rows(LONG_RUN / f"rl/{task}/scores.csv"):
+            if row["update"] == "50000":
+                key = row["observations"], row["method"], task
+                episodes = seeds.setdefault(key, defaultdict(list))
+                episodes[int(row["seed"])].append(float(row["score_normalised"]))
+    means = {
+        key: [fmean(episodes) for _, episodes in sorted(of.items())] for key, of in seeds.items()
+    }
+    lines = [
+        f"| observations, method | {' | '.join(TASK_LABELS.values())} |",
+        "| --- | ---: | ---: | ---: |",
+    ]
+    for kind, method in dict.fromkeys(key[:2] for key in means):
+        cells = [mean_interval(means[kind, method, task]).text(1) for task in TASK_LABELS]
+        level = "" if method == "dense" else ", 95%"
+        lines.append(f"| {kind}, {METHOD_LABELS[method]}{level} | {' | '.join(cells)} |")
+        if kind == "raw" and method != "dense":
+            ratios = [
+                ratio_interval(means[kind, method, task], means[kind, "dense", task]).text()
+                for task in TASK_LABELS
+            ]
+            lines.append(f"| of the raw dense score | {' | '.join(ratios)} |")
+    return "\n".join(lines)
+
+
+def draw_longer() -> None:
+    """Score against updates of the long run, on raw and on normalised observations."""
+    curves = pd.read_csv(LONG_RUN / "curves.csv").assign(algorithm="BC")
+    keys = ["task", "algorithm", "observations", "method", "update"]
+    found = curves.groupby(keys)["score_normalised_mean"].agg(["mean", "min", "max"]).reset_index()
+
+    def draw(axes: Axes, cells: pd.DataFrame, _task: str, _algorithm: str) -> None:
+        for method in ("dense", "snip", "grasp"):
+            for kind, dash in (("normalised", "dotted"), ("raw", "solid")):
+                line = cells[(cells["method"] == method) & (cells["observations"] == kind)]
+                colour, name = METHOD_COLOURS[method], f"{METHOD_LABELS[method]}, {kind}"
+                look = {"color": colour, "linestyle": dash, "label": name}
+                axes.plot(line["update"], line["mean"], **look)
+                if kind == "raw":
+                    ends = line["min"], line["max"]
+                    axes.fill_between(line["update"], *ends, color=colour, alpha=0.13, linewidth=0)
+        axes.xaxis.set_major_locator(MaxNLocator(3))
+        axes.xaxis.set_major_formatter(lambda update, _: f"{update:,.0f}")
+        axes.grid(axis="x", visible=False)
+        axes.set_ylim(bottom=0)
+
+    figure = score_panels(found, draw, "updates", legend_columns=3)
+    with matplotlib.rc_context(STYLE):
+        figure.savefig(LONG_RUN / "curves.svg", metadata={"Date": None, "Creator": None})
 
 
 def bench_rl_gpu() -> str:
@@ -411,6 +470,7 @@ def filled(text: str) -> str:
 
 
 if __name__ == "__main__":
+    draw_longer()
     CLAIMS.write_text(claims(), encoding="utf-8")
     for page in PAGES:
         if not page.is_symlink():
