@@ -121,8 +121,9 @@ if __name__ == "__main__":
     add_run(options.folder, found, named, options.shared)
     if not options.kept:
         day = datetime.datetime.fromtimestamp(began(options.folder))
+        beside = "other work beside" if options.shared else "otherwise idle"
         write_costs(
             found,
             f"measured: demo of {day:%Y-%m-%d}, {options.cores} cores of {processor} "
-            f"({options.instructions}), {'other work beside' if options.shared else 'otherwise idle'}",
+            f"({options.instructions}), {beside}",
         )
