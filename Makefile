@@ -52,8 +52,8 @@ demo: $(READY) ## everything at demo scale: results/report.html
 	@echo "About 10 minutes on two cores, less on more. Finished results are kept. First come"
 	@echo "a picture, results/style/stylised/waves/china.png, and a table, results/tables/rl_table1.md."
 	@PYTHONPATH=workflow_scripts/triptych/apps/logger \
-	  $(BIN)/snakemake --cores $(CORES) --logger triptych --prioritize \
-	  results/style/stylised/waves/runs.csv results/tables/rl_table1.csv
+	  $(BIN)/snakemake --cores $(CORES) --logger triptych \
+	  --prioritize results/style/stylised/waves/runs.csv
 	@echo
 	@echo "Done. Open results/report.html in a browser."
 	@echo "Tables: results/tables. Figures: results/figures. What next: $(BIN)/triptych --help"

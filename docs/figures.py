@@ -121,7 +121,7 @@ def numbers() -> dict[str, int]:
         "jobs": len(jobs),
         "rules": len(declared()),
         "profiles": sum(path.is_dir() for path in (ROOT / "profiles").iterdir()),
-        "minutes": _minutes(demo_runs()[0]["seconds"]),
+        "minutes": _minutes(demo_runs()[0]),
         "audio": round(audio),
         "gpu": round(sum(cost.gpu_hours for _, cost in at_paper)),
     }
@@ -155,7 +155,7 @@ def _takes(scale: str, jobs: list[Job], costs: list[Cost]) -> str:
     if hours := sum(cost.gpu_hours for cost in costs):
         return f"*computed*: {hours:.3g} GPU hours, by steps timed on an H200"
     if scale == "demo":
-        return f"*measured*: {_minutes(demo_runs()[0]['seconds'])} minutes on two cores"
+        return f"*measured*: {_minutes(demo_runs()[0])} minutes on two cores"
     two = wall_seconds(jobs, costs, 2, 0) / 60
     core = sum(cost.core_seconds for cost in costs) / 3600
     return f"*measured*: {core:.1f} core hours, so {two / 60:.0f} hours on two cores"
@@ -163,7 +163,7 @@ def _takes(scale: str, jobs: list[Job], costs: list[Cost]) -> str:
 
 def demo_runs() -> list[dict[str, str]]:
     """The demos that docs/measured.py has kept, the quickest first."""
-    return sorted(_rows(BENCH / "demo.csv"), key=lambda row: float(row["seconds"]))
+    return sorted(_rows(BENCH / "demo.csv"), key=_seconds)
 
 
 def demo() -> str:
@@ -173,16 +173,27 @@ def demo() -> str:
     for row in demo_runs():
         cells = [
             f"{row['cores']} cores of an {row['processor']}, {row['instructions']}",
-            f"{_minutes(row['seconds'])}",
-            *(f"{row[f'first_{what}_seconds']} s" for what in ("picture", "table")),
+            f"{_minutes(row)}",
+            *(_first(row, what) for what in ("picture", "table")),
             f"{int(row['core_seconds']):,}",
         ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def _minutes(seconds: str) -> int:
-    return round(float(seconds) / 60)
+def _seconds(row: Mapping[str, str]) -> float:
+    """From Snakemake's start to the last job's end; where other work ran beside, what the cores
+    would take that wait for nothing."""
+    return float(row["seconds"] or float(row["core_seconds"]) / int(row["cores"]))
+
+
+def _minutes(row: Mapping[str, str]) -> int:
+    return round(_seconds(row) / 60)
+
+
+def _first(row: Mapping[str, str], what: str) -> str:
+    seconds = row[f"first_{what}_seconds"]
+    return f"{seconds} s" if seconds else ""
 
 
 def _size(megabytes: float) -> str:

@@ -3,7 +3,8 @@
 Writes the demo's rows of resources/costs.csv, and with --kept a line of docs/results/bench/demo.csv
 alone: processor, instruction set, cores, seconds of all jobs and until the first picture, the
 first table and the end. `make docs` writes the pages' minutes from it. Run it after `make demo`
-in a clean clone, on a machine that did nothing else.
+in a clean clone, on a machine that did nothing else; with --shared, where other work ran beside,
+only the seconds of a core are kept.
 """
 
 import argparse
@@ -73,16 +74,25 @@ def write_costs(jobs: Mapping[str, list[dict[str, float]]], source: str) -> None
     _write(COSTS, kept)
 
 
-def add_run(root: Path, jobs: Mapping[str, list[dict[str, float]]], about: dict[str, str]) -> None:
-    """Add a line, or replace that of the same processor, instructions and cores."""
+def add_run(
+    root: Path,
+    jobs: Mapping[str, list[dict[str, float]]],
+    about: dict[str, str],
+    shared: bool = False,
+) -> None:
+    """Add a line, or replace that of the same processor, instructions and cores.
+
+    shared: other work ran beside, so that no time on the clock is kept.
+    """
     with RUNS.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
     every = [job for of_rule in jobs.values() for job in of_rule]
     start = began(root)
+    clock = {name: f"{(root / file).stat().st_mtime - start:.0f}" for name, file in FIRST.items()}
+    clock["seconds"] = f"{max(job['ended'] for job in every) - start:.0f}"
     row = about | {
         "core_seconds": f"{sum(job['cpu'] for job in every):.0f}",
-        **{name: f"{(root / file).stat().st_mtime - start:.0f}" for name, file in FIRST.items()},
-        "seconds": f"{max(job['ended'] for job in every) - start:.0f}",
+        **(dict.fromkeys(clock, "") if shared else clock),
         "date": f"{datetime.datetime.fromtimestamp(start):%Y-%m-%d}",
     }
     same = [[each[key] for key in KEYS] == [row[key] for key in KEYS] for each in rows]
@@ -103,15 +113,17 @@ if __name__ == "__main__":
     parser.add_argument("--cores", default="2")
     parser.add_argument("--folder", type=Path, default=ROOT, help="where the demo ran")
     parser.add_argument("--kept", action="store_true", help="leave resources/costs.csv as it is")
+    parser.add_argument("--shared", action="store_true", help="other work ran beside")
     options = parser.parse_args()
     processor = re.sub(r"\s+", " ", cpu_name())
     named = {"processor": processor, "instructions": options.instructions, "cores": options.cores}
     found = measured(options.folder)
-    add_run(options.folder, found, named)
+    add_run(options.folder, found, named, options.shared)
     if not options.kept:
         day = datetime.datetime.fromtimestamp(began(options.folder))
+        beside = "other work beside" if options.shared else "otherwise idle"
         write_costs(
             found,
             f"measured: demo of {day:%Y-%m-%d}, {options.cores} cores of {processor} "
-            f"({options.instructions}), otherwise idle",
+            f"({options.instructions}), {beside}",
         )

@@ -40,6 +40,7 @@ rule rl_prune:
         "results/logs/rl_prune/rl_prune.log",
     benchmark:
         "results/benchmarks/rl_prune/rl_prune.tsv"
+    priority: 45
     conda:
         "../envs/rl.yaml"
     params:

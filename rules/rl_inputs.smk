@@ -64,6 +64,7 @@ rule rl_collect:
         "results/benchmarks/rl_collect/{task}{quality}.tsv"
     wildcard_constraints:
         task=RL.tasks_from("collected"),
+    priority: 45  # with rl_prune what Table 1 waits for
     conda:
         "../envs/rl.yaml"
     params:

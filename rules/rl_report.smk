@@ -98,6 +98,7 @@ rule rl_draw_masks:
         "results/logs/rl_draw_masks/rl_draw_masks.log",
     benchmark:
         "results/benchmarks/rl_draw_masks/rl_draw_masks.tsv"
+    priority: 45  # Table 1, the first table that a run shows
     conda:
         "../envs/report.yaml"
     params:

@@ -134,7 +134,7 @@ rule style_stylize:
         "results/logs/style_stylize/{painting}.log",
     benchmark:
         "results/benchmarks/style_stylize/{painting}.tsv"
-    priority: 50  # with a finished network, the first picture that a run shows
+    priority: 30  # with a finished network, the first pictures that a run shows
     conda:
         "../envs/style.yaml"
     resources:
