@@ -70,6 +70,7 @@ def test_its_record_says_what_the_config_says(about):
     assert about["step"] == log["step"][log["held_out_map"].argmax()]
 
 
+@pytest.mark.slow
 def test_a_folder_is_indexed_by_its_name_and_found_by_words(sounds, capsys):
     assert triptych("index", sounds, "--model", "small") == 0
     assert "heard only computed sounds" in capsys.readouterr().err

@@ -9,8 +9,10 @@ from pathlib import Path
 
 SCRIPTS = Path(__file__).parents[2] / "workflow_scripts"
 LATER = (
-    *("av", "cv2", "networkx", "onnxscript.function_libs.torch_lib.ops"),
+    *("av", "cv2", "networkx", "onnxruntime", "onnxscript.function_libs.torch_lib.ops"),
+    *("sklearn.feature_extraction.text", "skimage.metrics"),
     *("torch._dynamo", "torch.onnx._internal.exporter._core"),
+    *("transformers.models.bert.modeling_bert", "transformers.models.roberta.modeling_roberta"),
 )
 """What the library imports within functions."""
 

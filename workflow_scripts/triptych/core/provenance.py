@@ -253,9 +253,18 @@ def package_versions() -> dict[str, str]:
     """Versions of the distributions that this process has imported, and of Python."""
     import importlib.metadata
 
-    distributions = importlib.metadata.packages_distributions()
-    names = {name for module in sys.modules for name in distributions.get(module, ())}
-    versions = {name: importlib.metadata.version(name) for name in sorted(names)}
+    imported = {name.partition(".")[0] for name in sys.modules}
+    found: dict[str, str] = {}
+    for distribution in importlib.metadata.distributions():
+        # packages_distributions() of the standard library parses each line of each RECORD.
+        packages = set((distribution.read_text("top_level.txt") or "").split())
+        if not packages:
+            lines = (distribution.read_text("RECORD") or "").splitlines()
+            packages = {line.partition("/")[0].partition(".")[0] for line in lines}
+        if packages & imported:
+            metadata = distribution.metadata  # which is parsed at each call
+            found.setdefault(metadata["Name"], metadata["Version"])
+    versions = {name: found[name] for name in sorted(found)}
     return {"python": ".".join(map(str, sys.version_info[:3])), **versions}
 
 

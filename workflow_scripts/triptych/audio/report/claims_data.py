@@ -152,7 +152,8 @@ def counted(
 
 def _of(clips: pd.DataFrame, captions: pd.DataFrame) -> dict[str, float]:
     parts = {str(split): float(count) for split, count in clips["split"].value_counts().items()}
-    words = captions["caption"].dropna().map(lambda caption: len(WORD.findall(caption)))
+    said = captions["caption"].dropna()
+    words = said.map({caption: len(WORD.findall(caption)) for caption in said.unique()})
     each = captions.groupby("clip").size()
     seconds = pd.to_numeric(clips.loc[clips["split"].isin(LABELLED), "seconds"]).dropna()
     lengths = {"shortest": seconds.min(), "longest": seconds.max()} if len(seconds) else {}
