@@ -356,9 +356,10 @@ def bench_style() -> str:
             sides = {row["side"]: row for row in of_task if row["size"] == size}
             seconds = {name: float(row["seconds"]) for name, row in sides.items() if row["seconds"]}
             best = min(s for name, s in seconds.items() if name not in ("float32", "bf16"))
-            shown = [seconds["plain"], best, seconds["float32"], seconds["bf16"]]
-            ratio = _ratio(sides["bf16"], "ahead")
-            lines.append([f"{said}, {size} px", *(f"{each:.3g}" for each in shown), ratio])
+            known = (seconds["plain"], best, seconds["float32"], seconds.get("bf16"))
+            shown = ["-" if each is None else f"{each:.3g}" for each in known]
+            ours = "bf16" if "bf16" in seconds else "float32"
+            lines.append([f"{said}, {size} px", *shown, _ratio(sides[ours], "ahead")])
     return _table(["", *SIDES, "ratio"], lines, rows)
 
 

@@ -2,7 +2,7 @@
 
 import logging
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -10,7 +10,7 @@ import pandas as pd
 
 from benchmarks.style.commands import compare_commands, limited_memory
 from benchmarks.worker import Worker, ratios
-from triptych.core.device import choose_device, describe_device
+from triptych.core.device import choose_device, choose_precision, describe_device
 
 logger = logging.getLogger(__name__)
 
@@ -21,6 +21,8 @@ PLAIN = "plain"
 
 PLAIN_SIDES = (PLAIN, "compiled", "plain bf16", "compiled bf16")
 """The same by torch.compile, under autocast, and both: what one tries next."""
+
+NOT_MEASURED = "not measured: auto is float32 on this processor"
 
 
 def bench(
@@ -36,34 +38,51 @@ def bench(
 
     Columns: those of `compare`, peak_megabytes, device, threads. "large" is run once, 4032 x 2480:
     its ratio is that of the peak memory. "command": `compare_commands`; "memory": `limited_memory`.
+    On a processor where `auto` is float32, sides in bf16 are left out: they can take fifty times as
+    long.
     """
+    device = choose_device("auto")
     sides = [*PLAIN_SIDES, *precisions]
+    slow: list[str] = []
+    if device.type == "cpu" and choose_precision("auto", device, "training") == "float32":
+        slow = [side for side in sides if "bf16" in side]
     rows = []
     for name, chosen in sizes.items():
         for size in chosen:
-            rows += compare(name, size, width, sides, rounds, threads)
+            rows += compare(name, size, width, sides, rounds, threads, slow)
     rows += large_photograph(width, threads)
     rows += compare_commands(commands, command_sizes, rounds, threads)
     rows += limited_memory(threads)
     table = pd.DataFrame(rows)
-    table["device"], table["threads"] = describe_device(choose_device("auto")), threads
+    table["device"], table["threads"] = describe_device(device), threads
     return table
 
 
 def compare(
-    name: str, size: int, width: int, sides: Sequence[str], rounds: int, threads: int
+    name: str,
+    size: int,
+    width: int,
+    sides: Sequence[str],
+    rounds: int,
+    threads: int,
+    left_out: Collection[str] = (),
 ) -> list[dict[str, Any]]:
     """One task at one size, every side in turn: rows of the table.
 
     compared, side, size, seconds (median over rounds), first_seconds (of the
     call before them, in which a compiled side compiles), ratio (plain over this side, within a
     round: median) with ratio_minimum and ratio_maximum, ahead and its two likewise (the fastest
-    plain side of the round over this side); of a side that can't be compiled `trouble` instead.
+    plain side of the round over this side); of a side that can't be compiled, or is `left_out`,
+    `trouble` instead.
     """
-    measured: dict[str, list[dict[str, Any]]] = {side: [] for side in sides}
+    measured: dict[str, list[dict[str, Any]]] = {
+        side: [{"trouble": NOT_MEASURED}] if side in left_out else [] for side in sides
+    }
     with ExitStack() as stack:
         workers = {
-            side: stack.enter_context(Worker(WORKER, side, threads=threads)) for side in sides
+            side: stack.enter_context(Worker(WORKER, side, threads=threads))
+            for side in sides
+            if side not in left_out
         }
         for _ in range(rounds):
             for side, worker in workers.items():

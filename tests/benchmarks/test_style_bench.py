@@ -61,6 +61,22 @@ def test_a_side_is_compared_with_plain_code_and_with_the_fastest_of_its_kinds(mo
     assert rows["compiled"]["trouble"] == "no C++ compiler" and "ratio" not in rows["compiled"]
 
 
+def test_a_side_that_is_left_out_starts_no_process_and_says_so(monkeypatch):
+    started = []
+
+    class Counted(Answers):
+        def __init__(self, module, side, *, threads):
+            started.append(side)
+            super().__init__(module, side, threads=threads)
+
+    monkeypatch.setattr(bench, "Worker", Counted)
+    slow = ["plain bf16", "bf16"]
+    rows = bench.compare("forward", 64, 8, ["plain", *slow], 3, 1, left_out=slow)
+    assert started == ["plain"]
+    assert [row.get("trouble") for row in rows] == [None, bench.NOT_MEASURED, bench.NOT_MEASURED]
+    assert rows[0]["ahead"] == 1
+
+
 def test_a_command_is_timed_beside_ours_and_one_that_is_not_installed_has_no_row(monkeypatch):
     run, clock = commands._seconds, iter([9.0, 9.0, 4.0, 1.0, 6.0, 3.0])  # ours, the other's
 

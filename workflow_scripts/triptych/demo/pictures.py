@@ -13,6 +13,11 @@ import numpy as np
 Picture = np.ndarray
 """float32 [S, S, 3], RGB, in about [0, 1]."""
 
+CORNERS = (3, 4, 4, 5, 7, 40)
+"""Of an object, each as likely; the last is an ellipse's."""
+_ANGLES = np.linspace(0, 2 * math.pi, CORNERS[-1], endpoint=False)
+ELLIPSE = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)], 1)
+
 
 def _leaves(size: int, random: np.random.Generator) -> Picture:
     """Shapes that hide one another, their radii as frequent as the cube of their inverse."""
@@ -30,11 +35,13 @@ def _object(image: Picture, random: np.random.Generator, radius: float, colour: 
     """One object somewhere: an ellipse or a polygon, flat, or shaded as if light fell on it."""
     size = len(image)
     centre = random.uniform(0, size, 2)
-    corners = int(random.choice([3, 4, 4, 5, 7, 40]))
-    angles = np.linspace(0, 2 * math.pi, corners, endpoint=False)  # of an ellipse
-    if corners < 40:
+    corners = CORNERS[random.integers(len(CORNERS))]
+    if corners == CORNERS[-1]:
+        points = ELLIPSE * [1, random.uniform(0.3, 1)] * radius
+    else:
         angles = np.sort(random.uniform(0, 2 * math.pi, corners))
-    points = np.stack([np.cos(angles), np.sin(angles) * random.uniform(0.3, 1)], 1) * radius
+        flat = random.uniform(0.3, 1)
+        points = np.stack([np.cos(angles), np.sin(angles) * flat], 1) * radius
     turn = random.uniform(0, math.pi)
     rotation = np.array([[math.cos(turn), -math.sin(turn)], [math.sin(turn), math.cos(turn)]])
     outline = (points @ rotation.T + centre).round().astype(np.int32)
@@ -46,9 +53,10 @@ def _object(image: Picture, random: np.random.Generator, radius: float, colour: 
     cv2.fillPoly(mask, [outline - (left, top)], 255, cv2.LINE_AA)
     shade = np.ones(mask.shape, np.float32)
     if random.random() < 0.7:
-        y, x = np.mgrid[top:bottom, left:right]
         light = random.uniform(-0.35, 0.35, 2) / radius
-        shade += ((x - centre[0]) * light[0] + (y - centre[1]) * light[1]).astype(np.float32)
+        across = (np.arange(left, right) - centre[0]) * light[0]
+        down = (np.arange(top, bottom) - centre[1]) * light[1]
+        shade += (across + down[:, None]).astype(np.float32)
     if radius > 12 and random.random() < 0.3:
         shade += 0.15 * _noise(mask.shape, random, random.uniform(0.5, 2))
     part = image[top:bottom, left:right]
