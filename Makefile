@@ -61,9 +61,11 @@ demo: $(READY) ## everything at demo scale: results/report.html
 test: $(DEV) ## the test suite, the longest files first (PYTEST="-m 'not slow'": the fast ones)
 	$(BIN)/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder $(PYTEST)
 
+LONG := $(BIN)/python -m pytest -q -o faulthandler_timeout=0
+
 faults: $(DEV) ## kills and edits at many random moments, damaged inputs by the hundred
-	TRIPTYCH_KILLS=3 TRIPTYCH_MOMENTS=30 $(BIN)/python -m pytest -q -n auto --dist loadfile tests/faults
-	$(BIN)/python -m pytest -q -m long tests
+	TRIPTYCH_KILLS=3 TRIPTYCH_MOMENTS=30 $(LONG) -n auto --dist loadfile tests/faults
+	$(LONG) -m long tests
 
 rehearsal: $(DEV) ## the paper scale's every rule at full shapes, on synthetic inputs; evening, overnight
 	$(BIN)/python tests/rehearsal/run.py results/rehearsal --cores $(CORES)
@@ -75,7 +77,7 @@ clotho: $(DEV) ## the same of config/clotho.yaml and config/projection.yaml alon
 	  --overlay config/clotho.yaml --overlay config/projection.yaml audio
 
 cluster: $(DEV) ## the offline-RL study on a private SLURM, as root: pre-empted, timed out, cancelled
-	TRIPTYCH_CLUSTER=1 $(BIN)/python -m pytest -q tests/cluster
+	TRIPTYCH_CLUSTER=1 $(LONG) tests/cluster
 
 lint: $(DEV) ## ruff, snakefmt, snakemake --lint, mypy, secrets, advisories
 	$(BIN)/ruff check .

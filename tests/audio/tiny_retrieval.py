@@ -135,7 +135,7 @@ def run(folder, stop=None, **changes):
 
 
 def main(folder, stop, checkpoint_minutes=60.0):
-    schedule = dataclasses.replace(SETTINGS.schedule, epochs=30)
+    schedule = dataclasses.replace(SETTINGS.schedule, epochs=12)
     trained = run(
         folder / "checkpoint", stop, schedule=schedule, checkpoint_minutes=checkpoint_minutes
     )

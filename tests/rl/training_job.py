@@ -53,9 +53,9 @@ shot = {"snip_batch": 10, "grasp_batch": 20, "iterations": 1, "scope": "part"}
 shot["transitions"] = folder / "data.safetensors"
 pruned = prune_stack(rows, "narrow", widths, algorithms[0], {"default": shot}, task_named("hopper"))
 training = TrainingSettings(
-    updates=1200,
+    updates=600,
     evaluate_every=300,
-    checkpoint_every=70,
+    checkpoint_every=30,
     precision="float32",
     algorithms=tuple(algorithms),
 )
