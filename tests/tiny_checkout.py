@@ -5,11 +5,15 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import warm
 import yaml
+
+from triptych.core.provenance import read_code, trees_file
 
 ROOT = Path(__file__).parents[1]
 COLD = [sys.executable]
@@ -58,9 +62,19 @@ class Checkout:
         file.write_text(text.replace(old, new, 1))
 
 
+@cache
+def parsed():
+    """What planning keeps of the library's code, so that no checkout parses it all."""
+    known = trees_file(tempfile.mkdtemp())
+    read_code(known=known)
+    return known
+
+
 def copy_checkout(target):
     """A checkout of one task in a folder."""
-    target.mkdir(parents=True, exist_ok=True)
+    kept = target / ".snakemake" / "triptych"
+    kept.mkdir(parents=True, exist_ok=True)
+    shutil.copy(parsed(), kept)
     names = ("Snakefile", "config.yaml", "config", "rules", "workflow", "workflow_scripts", "envs")
     names += ("profiles", "resources", "docs")
     for name in names:

@@ -57,6 +57,20 @@ def test_a_fingerprint_changes_with_params_and_with_the_bytes_of_the_data(tmp_pa
     assert fingerprint({"a": 1, "b": [2]}, [data]) != first
 
 
+def test_what_was_parsed_once_gives_the_same_digests_and_an_edit_others(tmp_path):
+    shutil.copytree(LIBRARY, tmp_path / "code", ignore=shutil.ignore_patterns("__pycache__"))
+    known = tmp_path / "trees.json"
+    first = read_code(tmp_path / "code", known)
+    assert read_code(tmp_path / "code", known) == first == read_code(tmp_path / "code")
+    edited = tmp_path / "code/triptych/rl/training/learner.py"
+    edited.write_text(edited.read_text() + "\nX = 1\n")
+    changed = read_code(tmp_path / "code", known).digests
+    assert changed == read_code(tmp_path / "code").digests
+    assert {name for name in changed if changed[name] != first.digests[name]} >= {"rl/train.py"}
+    known.write_text("{")  # another disk was full
+    assert read_code(tmp_path / "code", known).digests == changed
+
+
 def test_the_pages_digest_follows_what_the_studies_say_of_a_config(tmp_path):
     """The page tells what it would take to test a claim, which follows from their workflows."""
     (tmp_path / "report").mkdir()

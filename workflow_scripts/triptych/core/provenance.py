@@ -64,12 +64,18 @@ class Code(NamedTuple):
     files: dict[str, tuple[str, str]]
 
 
-def read_code(root: Path = LIBRARY) -> Code:
+def read_code(root: Path = LIBRARY, known: Path | None = None) -> Code:
     """The scripts in `root` and the modules below it that they import, each read once.
 
     Syntax trees are hashed, so comments and formatting don't count, and nor do file times.
+    known: a file that keeps what was parsed, by its text's digest, for the next call.
     """
     code = Code({}, {})
+    parsed: dict[str, tuple[str, list[str]]] = {}
+    if known:
+        with contextlib.suppress(OSError, ValueError):
+            parsed = json.loads(known.read_text(encoding="utf-8"))
+    before = len(parsed)
     paths = {path.relative_to(root).as_posix(): path for path in root.rglob("*.py")}
     imported: dict[str, list[str]] = {}
     for script in sorted(name for name in paths if name.count("/") == 1):
@@ -82,16 +88,27 @@ def read_code(root: Path = LIBRARY) -> Code:
             reached.add(module)
             if module not in imported:
                 text = paths[module].read_bytes()
-                tree = ast.parse(text, filename=str(paths[module]))
-                code.files[module] = hashlib.sha256(text).hexdigest(), tree_digest(tree)
-                names = set(_imports(tree.body))
+                digest = hashlib.sha256(text).hexdigest()
+                if digest not in parsed:
+                    tree = ast.parse(text, filename=str(paths[module]))
+                    parsed[digest] = tree_digest(tree), sorted(set(_imports(tree.body)))
+                own, names = parsed[digest]
+                code.files[module] = digest, own
                 imported[module] = [file for name in names for file in _files_of(name, paths)]
             waiting += imported[module]
         if reached:
             parts = sorted(name.split("/") for name in reached)
             lines = "\n".join(f"{name} {code.files[name][1]}" for name in map("/".join, parts))
             code.digests[script] = hashlib.sha256(lines.encode()).hexdigest()[:16]
+    if known and len(parsed) > before:
+        with atomic_path(known) as temporary:
+            temporary.write_text(json.dumps(parsed), encoding="utf-8")
     return code
+
+
+def trees_file(folder: str | os.PathLike[str]) -> Path:
+    """Where `read_code` keeps what it parsed, by Python: they write syntax trees differently."""
+    return Path(folder, f"trees-{sys.version_info.major}.{sys.version_info.minor}.json")
 
 
 def _files_of(name: str, files: Container[str]) -> Iterator[str]:
@@ -146,7 +163,7 @@ def digests_of_run(read: Iterable[Path], main: bool, folder: str) -> dict[str, s
             raise CodeChanged(", ".join(changed))
         digests = plan["digests"]
     else:
-        code = read_code()
+        code = read_code(known=trees_file(folder) if main else None)
         digests = code.digests
         if main:
             os.environ[PLAN] = write_plan(Path(folder, "plans"), code, there)
