@@ -9,8 +9,8 @@ from typing import Any
 from triptych.core.errors import InputError, positive
 from triptych.core.provenance import SOURCE
 
-EVALUATIONS = [80, 80, 60]
-"""At each scale, coarse to fine."""
+EVALUATIONS = [80, 60, 30]
+"""At each scale, coarse to fine; the last one's are by L-BFGS (`scales.refining`)."""
 
 WEIGHTS = ("content_weight", "style_weight", "tv_weight")
 ONLY = ("evaluations", "backbone", *WEIGHTS, "style_masks")

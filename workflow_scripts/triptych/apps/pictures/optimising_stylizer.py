@@ -30,7 +30,7 @@ from triptych.style.data import images as image_tools
 from triptych.style.data.backbone import load_backbone
 from triptych.style.network.memory import free_memory, parse_bytes, readable, resident_memory
 from triptych.style.optimise.presets import TUNED_POOLING, preset
-from triptych.style.optimise.scales import CoarseToFine, Scale, scales
+from triptych.style.optimise.scales import CoarseToFine, Scale, refining, scales
 from triptych.style.optimise.styles import Painting
 
 NO_MEMORY = ("can't allocate memory", "could not create a", "could not execute a primitive")
@@ -82,7 +82,8 @@ class OptimisingStylizer(Stylizer):
         architecture = self.backbone.architecture
         precision = choose_precision("auto", self.device, "unscaled")
         self.choices = preset("tuned", architecture.name, precision=precision, **changes(options))
-        self.sizes = Needs(architecture, self.choices, _longest(self.style), self.stroke)
+        self.finest = refining(self.choices)
+        self.sizes = Needs(architecture, self.finest, _longest(self.style), self.stroke)
         for each in self.style:
             self.sizes.check(_size(each.image), f"{options.style}: a painting")
         self.limit = None if limit is None else limit - resident_memory()
@@ -162,6 +163,7 @@ class OptimisingStylizer(Stylizer):
             through,
             stroke=self.stroke,
             side=side,
+            finest=self.finest,
         )
         self._run(run, images, side)
         for reason in run.reasons:
@@ -190,7 +192,8 @@ class OptimisingStylizer(Stylizer):
         for each in self.style:
             tensors += [each.image, *([] if each.mask is None else [each.mask])]
         texts = [
-            *(self._origin, self.choices, side, run.scales, self.stroke, str(self.device)),
+            *(self._origin, self.choices, self.finest, side, run.scales),
+            *(self.stroke, str(self.device)),
             [each.weight for each in self.style],
         ]
         loop = TrainingLoop(
