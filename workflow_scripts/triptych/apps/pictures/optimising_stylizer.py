@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from triptych.apps.pictures.catalogue import backbone_file
 from triptych.apps.pictures.memory_plan import Needs, Size, told
-from triptych.apps.pictures.optimising_options import EVALUATIONS, changes
+from triptych.apps.pictures.optimising_options import EVALUATIONS, EVALUATIONS_BY_ADAM, changes
 from triptych.apps.pictures.paintings import paintings
 from triptych.apps.pictures.stylizer import Stylizer
 from triptych.apps.pictures.work_list import Item
@@ -75,14 +75,16 @@ class OptimisingStylizer(Stylizer):
         super().__init__(options)
         limit = parse_bytes(options.memory) if options.memory else None
         self.style = paintings(options)
-        self.scales = scales(options.evaluations or EVALUATIONS)
         self.stroke = options.style_scale or 1.0
         path = backbone_file(options.backbone)
         self.backbone = load_backbone(path, pooling=TUNED_POOLING).to(self.device)
         architecture = self.backbone.architecture
         precision = choose_precision("auto", self.device, "unscaled")
         self.choices = preset("tuned", architecture.name, precision=precision, **changes(options))
-        self.finest = refining(self.choices)
+        self.finest, usual = refining(self.choices), EVALUATIONS
+        if any(layer.stride > 1 for layer in architecture.convolutions.values()):
+            self.finest, usual = self.choices, EVALUATIONS_BY_ADAM
+        self.scales = scales(options.evaluations or usual)
         self.sizes = Needs(architecture, self.finest, _longest(self.style), self.stroke)
         for each in self.style:
             self.sizes.check(_size(each.image), f"{options.style}: a painting")
