@@ -10,6 +10,7 @@ from triptych.apps import NOT_USED, add_device, command
 from triptych.apps.pictures import learn_command
 from triptych.apps.pictures.optimising_options import (
     EVALUATIONS,
+    EVALUATIONS_BY_ADAM,
     add_options,
     amount,
     counts,
@@ -132,7 +133,8 @@ def _add_optimisation_options(group: argparse._ArgumentGroup) -> None:
         type=counts,
         metavar="N[,N...]",
         help="of the loss: a number for each scale, coarse to fine, each half the size of the next "
-        f"(default: {','.join(map(str, EVALUATIONS))})",
+        f"(default: {','.join(map(str, EVALUATIONS))}; "
+        f"AlexNet: {','.join(map(str, EVALUATIONS_BY_ADAM))})",
     )
     group.add_argument(
         "--backbone",

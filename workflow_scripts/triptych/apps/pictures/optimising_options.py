@@ -9,8 +9,11 @@ from typing import Any
 from triptych.core.errors import InputError, positive
 from triptych.core.provenance import SOURCE
 
-EVALUATIONS = [80, 80, 60]
-"""At each scale, coarse to fine."""
+EVALUATIONS = [80, 60, 30]
+"""At each scale, coarse to fine; the last one's are by L-BFGS (`scales.refining`)."""
+EVALUATIONS_BY_ADAM = [80, 80, 60]
+"""For AlexNet, at every scale by Adam: of L-BFGS, whose steps follow the gradient's size, strips
+that the first layer's stride hardly sees stay as they were enlarged."""
 
 WEIGHTS = ("content_weight", "style_weight", "tv_weight")
 ONLY = ("evaluations", "backbone", *WEIGHTS, "style_masks")

@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from triptych.apps.pictures.catalogue import backbone_file
 from triptych.apps.pictures.memory_plan import Needs, Size, told
-from triptych.apps.pictures.optimising_options import EVALUATIONS, changes
+from triptych.apps.pictures.optimising_options import EVALUATIONS, EVALUATIONS_BY_ADAM, changes
 from triptych.apps.pictures.paintings import paintings
 from triptych.apps.pictures.stylizer import Stylizer
 from triptych.apps.pictures.work_list import Item
@@ -30,7 +30,7 @@ from triptych.style.data import images as image_tools
 from triptych.style.data.backbone import load_backbone
 from triptych.style.network.memory import free_memory, parse_bytes, readable, resident_memory
 from triptych.style.optimise.presets import TUNED_POOLING, preset
-from triptych.style.optimise.scales import CoarseToFine, Scale, scales
+from triptych.style.optimise.scales import CoarseToFine, Scale, refining, scales
 from triptych.style.optimise.styles import Painting
 
 NO_MEMORY = ("can't allocate memory", "could not create a", "could not execute a primitive")
@@ -75,14 +75,17 @@ class OptimisingStylizer(Stylizer):
         super().__init__(options)
         limit = parse_bytes(options.memory) if options.memory else None
         self.style = paintings(options)
-        self.scales = scales(options.evaluations or EVALUATIONS)
         self.stroke = options.style_scale or 1.0
         path = backbone_file(options.backbone)
         self.backbone = load_backbone(path, pooling=TUNED_POOLING).to(self.device)
         architecture = self.backbone.architecture
         precision = choose_precision("auto", self.device, "unscaled")
         self.choices = preset("tuned", architecture.name, precision=precision, **changes(options))
-        self.sizes = Needs(architecture, self.choices, _longest(self.style), self.stroke)
+        self.finest, usual = refining(self.choices), EVALUATIONS
+        if any(layer.stride > 1 for layer in architecture.convolutions.values()):
+            self.finest, usual = self.choices, EVALUATIONS_BY_ADAM
+        self.scales = scales(options.evaluations or usual)
+        self.sizes = Needs(architecture, self.finest, _longest(self.style), self.stroke)
         for each in self.style:
             self.sizes.check(_size(each.image), f"{options.style}: a painting")
         self.limit = None if limit is None else limit - resident_memory()
@@ -162,6 +165,7 @@ class OptimisingStylizer(Stylizer):
             through,
             stroke=self.stroke,
             side=side,
+            finest=self.finest,
         )
         self._run(run, images, side)
         for reason in run.reasons:
@@ -190,7 +194,8 @@ class OptimisingStylizer(Stylizer):
         for each in self.style:
             tensors += [each.image, *([] if each.mask is None else [each.mask])]
         texts = [
-            *(self._origin, self.choices, side, run.scales, self.stroke, str(self.device)),
+            *(self._origin, self.choices, self.finest, side, run.scales),
+            *(self.stroke, str(self.device)),
             [each.weight for each in self.style],
         ]
         loop = TrainingLoop(

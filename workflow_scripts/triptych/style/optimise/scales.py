@@ -5,7 +5,7 @@ detail that the photograph has beyond it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from torch import Tensor
@@ -15,7 +15,7 @@ from triptych.style.data.backbone import Backbone
 from triptych.style.data.image_files import shape_along
 from triptych.style.data.images import enlarged, resize_to
 from triptych.style.optimise.gatys import Optimisation
-from triptych.style.optimise.presets import Choices
+from triptych.style.optimise.presets import OPTIMIZERS, Choices
 from triptych.style.optimise.styles import Painting
 
 
@@ -37,6 +37,21 @@ def scales(evaluations: Sequence[int]) -> list[Scale]:
     return [Scale(0.5 ** (last - number), count) for number, count in enumerate(evaluations)]
 
 
+REFINING_PAIRS = 2
+"""Pairs that L-BFGS remembers at the finest scale: four or ten end little lower, and each takes as
+much memory as two images."""
+
+
+def refining(choices: Choices) -> Choices:
+    """The choices of a finest scale that goes on from a coarser scale's image: L-BFGS.
+
+    It reaches Adam's loss in half the evaluations (docs/style-presets.md). Beginning from a
+    photograph it would lose what that shows, so coarser scales keep their optimiser.
+    """
+    rates = {**OPTIMIZERS["lbfgs"].tuned, "history": REFINING_PAIRS}
+    return replace(choices, optimizer="lbfgs", clamp="end", **rates)
+
+
 class CoarseToFine:
     """A batch on its way through the scales, for `core.training_loop`. An image that diverges goes
     on at the next scale from its last good state.
@@ -46,6 +61,7 @@ class CoarseToFine:
     style:  paintings as large as they came
     stroke: their size against the images', along their shorter sides
     side:   of tiles, in pixels, that images are worked in; None: as one
+    finest: choices of the last scale where there are coarser ones (default: `choices`)
     """
 
     def __init__(
@@ -59,10 +75,12 @@ class CoarseToFine:
         *,
         stroke: float,
         side: int | None = None,
+        finest: Choices | None = None,
     ) -> None:
         self._originals, self._detailed, self._style = images, begun, style
         self._backbone, self._choices, self.scales = backbone, choices, list(through)
         self._stroke, self._side = stroke, side
+        self._finest = choices if finest is None else finest
         self._number = 0  # of the scale that goes
         self._going: Optimisation | None = None
         self._finished: Tensor | None = None
@@ -102,11 +120,12 @@ class CoarseToFine:
             start = detailed.clone()
         else:
             start = enlarged(before, resize_to(self._detailed, *before.shape[2:]), detailed)
+        refined = 0 < self._number == len(self.scales) - 1
         return Optimisation(
             list(small),
             [style] * len(small),
             self._backbone,
-            self._choices,
+            self._finest if refined else self._choices,
             scale.evaluations,
             start,
             self._side,
