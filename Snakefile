@@ -13,10 +13,12 @@ min_version("9.0")
 include: "rules/source.smk"
 
 
-# What a folder's own config.yaml says is laid over this one's (rules/common.smk).
-if Path("config.yaml").exists() and Path.cwd() != SOURCE:
+# What a folder's own config.yaml says, or a clone's config/config.yaml, is laid over the demo's
+# (rules/common.smk).
+OWN_CONFIG = "config/config.yaml" if Path.cwd() == SOURCE else "config.yaml"
+if Path(OWN_CONFIG).exists():
 
-    configfile: "config.yaml"
+    configfile: OWN_CONFIG
 
 
 # Made from the Dockerfile; used with --software-deployment-method apptainer alone.

@@ -27,14 +27,15 @@ HEAD = """\
 
 The papers' values are the defaults. `config.yaml` at the top of the repository is the demo: what
 differs from them. A config of yours says what differs from the demo, or with `base: papers` what
-differs from the papers. Laid over these, in this order, are the `config.yaml` of the folder in
-which snakemake runs (or what a `module` is given as its `config`), files after `--configfile`, and
-`--config`. Tables are merged key by key, everything else is replaced, and `null` removes an entry
-of a table of names. The papers' scale:
+differs from the papers. Laid over these, in this order, are a clone's own `config/config.yaml`, or
+the `config.yaml` of the folder in which snakemake runs (or what a `module` is given as its
+`config`), files after `--configfile`, and `--config`. A key that a file has twice is refused.
+Tables are merged key by key, everything else is replaced, and `null` removes an entry of a table
+of names. The papers' scale:
 
     snakemake --cores 8 --configfile config/paper.yaml
 
-`config/config.yaml` is where a study of one's own begins (`triptych init`, snakedeploy;
+`config/config.yaml` is where a study of one's own begins (a clone, `triptych init`, snakedeploy;
 docs/elsewhere.md). Paths are relative to the folder in which snakemake runs. A
 key that isn't below, or a value out of its range, is refused by name before any job starts.
 

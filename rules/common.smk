@@ -10,7 +10,14 @@ from snakemake.exceptions import WorkflowError
 # installed in the environment.
 sys.path.insert(0, str(SOURCE / "workflow_scripts"))
 
-from triptych.core.config import ConfigError, check_config, completed, placed, read_yaml
+from triptych.core.config import (
+    ConfigError,
+    check_config,
+    check_unique_keys,
+    completed,
+    placed,
+    read_yaml,
+)
 from triptych.core.job_lock import SNAKEMAKE, this_process
 from triptych.core.provenance import CodeChanged, digests_of_run, python_path
 from triptych.report.files import figure_files, table_files
@@ -32,6 +39,8 @@ _READ = [
     SOURCE / "resources" / "sources.yaml",
 ]
 try:
+    for _file in workflow.configfiles:
+        check_unique_keys(Path(_file))
     check_config(config, SOURCE / "config" / "schema.yaml")
     SCALE = scale_of(config, SOURCE)
     # Each study's part of the config and of resources/sources.yaml, as its rules ask for it.

@@ -2,11 +2,19 @@
 
 import copy
 import math
+import re
+import shutil
 from pathlib import Path
 
 import pytest
 
-from triptych.core.config import ConfigError, check_config, completed, read_config
+from triptych.core.config import (
+    ConfigError,
+    check_config,
+    check_unique_keys,
+    completed,
+    read_config,
+)
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "config" / "schema.yaml"
@@ -107,3 +115,34 @@ def test_no_number_may_be_negative_endless_or_of_another_type(demo, value):
         with pytest.raises(ConfigError) as refused:
             check_config(config, SCHEMA)
         assert str([key for key in path if isinstance(key, str)][-1]) in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("rl: {}\nstyle: {}\nrl: {}\n", ("rl", "1", "3")),
+        ("rl:\n  training:\n    batch: 4\n    batch: 5\n", ("rl.training.batch", "3", "4")),
+        ("pairs:\n  - {a: 1,\n     a: 2}\n", ("pairs.a", "2", "3")),
+        ('1: {}\n"1": {}\n', ("1", "1", "2")),
+    ],
+)
+def test_a_key_that_stands_twice_is_refused_with_both_lines(tmp_path, text, named):
+    (tmp_path / "own.yaml").write_text(text)
+    with pytest.raises(ConfigError) as error:
+        check_unique_keys(tmp_path / "own.yaml")
+    assert {"own.yaml:", *named} <= set(re.split(r"[ ,;]|/(?=own)", str(error.value)))
+
+
+def test_the_same_key_in_two_tables_and_an_empty_file_are_fine(tmp_path):
+    for text in ("", "a: {x: 1}\nb: {x: 1}\nc: [{x: 1}, {x: 2}]\n"):
+        (tmp_path / "own.yaml").write_text(text)
+        check_unique_keys(tmp_path / "own.yaml")
+
+
+def test_a_clone_s_own_config_is_read(tmp_path):
+    for name in ("rules", "config"):
+        (tmp_path / name).mkdir()
+    shutil.copytree(ROOT / "config", tmp_path / "config", dirs_exist_ok=True)
+    shutil.copy(ROOT / "config.yaml", tmp_path)
+    (tmp_path / "config" / "config.yaml").write_text("rl: {training: {batch: 17}}\n")
+    assert read_config(tmp_path)["rl"]["training"]["batch"] == 17

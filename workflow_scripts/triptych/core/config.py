@@ -78,12 +78,12 @@ def _without_removed(value: Any, schema: Mapping[str, Any], known: Mapping[str, 
 
 
 def read_config(root: Path, overlays: Sequence[Path] = ()) -> dict[str, Any]:
-    """The config that Snakemake sees in `root`: the folder's own and the overlays, in their order,
-    laid over the papers' values and the demo's."""
+    """The config that Snakemake sees in `root`: the folder's own (a clone's config/config.yaml) and
+    the overlays, in their order, laid over the papers' values and the demo's."""
     source = source_of(root).resolve()
     config: dict[str, Any] = {}
-    own = [root / "config.yaml"] if root.resolve() != source else []
-    for file in (*filter(Path.exists, own), *overlays):
+    own = root / ("config.yaml" if root.resolve() != source else "config/config.yaml")
+    for file in (*filter(Path.exists, [own]), *overlays):
         config = merged(config, read_yaml(file) or {})
     return completed(config, source)
 
@@ -112,10 +112,33 @@ def _validator(schema: Path) -> Any:
     return _Validator(read_schema(schema))
 
 
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml is ten times as fast
+
+
 def read_yaml(path: Path) -> Any:
-    """Read a YAML file, by libyaml where PyYAML has it, which is ten times as fast."""
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
+    """Read a YAML file."""
+    return yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)
+
+
+def check_unique_keys(path: Path) -> None:
+    """Raise ConfigError where a table of a YAML file has a key twice: YAML keeps the last alone."""
+    waiting = [("", yaml.compose(path.read_text(encoding="utf-8"), Loader=_LOADER))]
+    while waiting:
+        place, node = waiting.pop()
+        if isinstance(node, yaml.SequenceNode):
+            waiting += [(place, item) for item in node.value]
+        if not isinstance(node, yaml.MappingNode):
+            continue
+        lines: dict[str, int] = {}
+        for key, value in node.value:
+            name, line = str(key.value), key.start_mark.line + 1
+            if name in lines:
+                raise ConfigError(
+                    f"{path}: the key {place}{name} stands in line {lines[name]} and again in line "
+                    f"{line}; keep one, since the first would not be read"
+                )
+            lines[name] = line
+            waiting.append((f"{place}{name}.", value))
 
 
 def read_schema(schema: Path) -> dict[str, Any]:
