@@ -72,8 +72,9 @@ def test_a_custom_config_is_nearest_to_what_it_was_laid_over() -> None:
 
 
 def test_a_demo_with_another_value_is_custom() -> None:
-    assert scale_of(changed("demo", "rl.training.updates", 1001), ROOT) == "custom"
-    assert scale_of(changed("demo", "rl.training.updates", 1000.0), ROOT) == "demo"
+    updates = shipped("demo", ROOT)["rl"]["training"]["updates"]
+    assert scale_of(changed("demo", "rl.training.updates", updates + 1), ROOT) == "custom"
+    assert scale_of(changed("demo", "rl.training.updates", float(updates)), ROOT) == "demo"
 
 
 @pytest.mark.parametrize(
