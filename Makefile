@@ -18,7 +18,7 @@ unexport VIRTUAL_ENV
 # Some images forbid Python to keep what it compiled; each job would compile all of PyTorch again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test faults rehearsal clotho cluster lint format bench config wheel docs paintings experts networks small lock envs clean
+.PHONY: help setup demo test faults rehearsal clotho cluster lint style types secrets format bench config wheel docs paintings experts networks small lock envs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z ]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -34,7 +34,7 @@ $(READY): requirements.lock requirements-cpu.lock pyproject.toml
 	  echo "Install it, or say where it is: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv --clear .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check "$$(grep -o '^uv==[0-9.]*' requirements.lock)"
-	torch=$$(envs/torch.sh $(BIN)/uv requirements.lock $(TORCH)) && if [ "$$torch" = cpu ]; then \
+	@torch=$$(envs/torch.sh $(BIN)/uv requirements.lock $(TORCH)) && if [ "$$torch" = cpu ]; then \
 	  $(SYNC) requirements-cpu.lock && $(BIN)/uv pip install --quiet --compile-bytecode --torch-backend cpu \
 	    $$(grep -oE '^torch(vision)?==[0-9.]*' requirements.lock) --constraints requirements-cpu.lock; \
 	  else $(SYNC) requirements.lock; fi
@@ -79,12 +79,18 @@ clotho: $(DEV) ## the same of config/clotho.yaml and config/projection.yaml alon
 cluster: $(DEV) ## the offline-RL study on a private SLURM, as root: pre-empted, timed out, cancelled
 	TRIPTYCH_CLUSTER=1 $(LONG) tests/cluster
 
-lint: $(DEV) ## ruff, snakefmt, snakemake --lint, mypy, secrets, advisories
+lint: style types secrets ## ruff, snakefmt, snakemake --lint, mypy, secrets, advisories (-j2)
+
+style: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow rules makers/Snakefile
 	$(BIN)/snakemake --lint
+
+types: $(DEV)
 	$(BIN)/mypy
+
+secrets: $(DEV)
 	git ls-files -z | xargs -0 $(BIN)/detect-secrets-hook --exclude-files 'requirements.*lock|docs/results/' \
 	  --exclude-lines '^ *(revision|md5|sha256|sha256_start): ' # of public files
 	$(BIN)/python envs/audit.py
