@@ -24,6 +24,7 @@ from triptych.rl.training.mixed_learner import (
     slower_than_sparse,
     sparse_runs,
 )
+from triptych.rl.training.speed import update_times
 from triptych.rl.training.train import TrainingSettings, train
 
 CPU, HOPPER = torch.device("cpu"), (11, 3)
@@ -184,3 +185,15 @@ def test_a_trained_stack_has_the_layout_of_a_dense_one(narrow, transitions, tmp_
         ours.scores.drop(columns=["return", "score_normalised", "steps"]),
         expected.scores.drop(columns=["return", "score_normalised", "steps"]),
     )
+
+
+def test_updates_are_timed_with_kept_weights_alone_beside_the_dense_twins(narrow, transitions):
+    _, masks = stack(BCQ, narrow, kept=0.1)
+    first = {name: mask[:1] for name, mask in masks.items()}
+    table = update_times(first, 0, narrow, BCQ, transitions, repeats=2)
+    cases = [(part, kernel) for part in ("BC", "BCQ") for kernel in ("dense", "CSR")]
+    named = table["part"].str.cat(table["kernel"], sep=" ")
+    assert named.to_list() == [f"{part} update torch {kernel}" for part, kernel in cases]
+    assert table["maximum_difference"].between(0, 1e-6).all()
+    assert (table["microseconds_median"] >= table["microseconds_minimum"]).all()
+    assert (table["repeats"] == 2).all() and (table["batch"] == 100).all()
