@@ -74,10 +74,9 @@ class MixedLearner:
         self.dense_rows = [k for k in range(self.count) if k not in sparse]
 
         def learner(places: list[int], changes: bool, alone: bool) -> Learner:
-            own = [
-                {name: each[places] for name, each in all_.items()} for all_ in (parameters, masks)
-            ]
-            return Learner(*own, algorithm, steps, changes, alone)
+            own = {name: each[places] for name, each in parameters.items()}
+            kept = {name: each[places] for name, each in masks.items()}
+            return Learner(own, kept, algorithm, steps, masks_change=changes, sparse=alone)
 
         self._parts: dict[str, tuple[Tensor, Learner]] = {}
         self.dense: Learner | None = None
