@@ -31,9 +31,9 @@ with job(snakemake):
         params.training["precision"],
         device,
         "unscaled",
-        wrong=lambda _: slower_than_sparse(kept_alone, len(rows)),
+        wrong=lambda _: slower_than_sparse(kept_alone.values(), len(rows)),
     )
-    sparse = () if precision == "bf16" else kept_alone
+    sparse = () if precision == "bf16" else tuple(kept_alone)
     computed = {"training": {**params.training, "precision": precision}, "sparse": sparse}
     given = {**dict(params.items()), **computed}
     steps = StepSettings(
