@@ -55,10 +55,6 @@ class Pattern:
         """The values of network k, a view."""
         return values[self._bounds[k] : self._bounds[k + 1]]
 
-    def columns_of(self, x: Tensor) -> Tensor:
-        """Inputs [K, B, in] as a factor of the product, [K * in, B]."""
-        return x.transpose(1, 2).reshape(self.networks * self.inputs, -1)
-
     def inputs_of(self, columns: Tensor) -> Tensor:
         """A product with the transposed weights [K * in, B] as [K, B, in]."""
         return columns.view(self.networks, self.inputs, -1).transpose(1, 2)
@@ -97,6 +93,11 @@ def _rows(mask: Tensor) -> tuple[Tensor, Tensor]:
     return (network * mask.shape[2] + column).to(torch.int32), starts
 
 
+def _as_columns(x: Tensor) -> Tensor:
+    """Units [K, B, n] as [K * n, B], each row in one piece, without which sums of rows are slow."""
+    return x.transpose(1, 2).contiguous().view(-1, x.shape[1])
+
+
 def _sums(table: Tensor, columns: Tensor, starts: Tensor, values: Tensor) -> Tensor:
     """The sum of a table's rows, each times its value, for each output."""
     return embedding_bag(
@@ -109,7 +110,7 @@ class _Affine(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, bias: Tensor, x: Tensor, pattern: Pattern) -> Tensor:
-        columns = pattern.columns_of(x.detach())
+        columns = _as_columns(x.detach())
         ctx.save_for_backward(values, columns)
         ctx.pattern = pattern
         return pattern.outputs_of(pattern.times(values.detach(), columns)) + bias
@@ -120,7 +121,7 @@ class _Affine(torch.autograd.Function):
         values, columns = ctx.saved_tensors
         pattern = ctx.pattern
         of_values, of_bias, of_x, _ = ctx.needs_input_grad
-        rows = gradient.transpose(1, 2).reshape(-1, gradient.shape[1])
+        rows = _as_columns(gradient)
         back = pattern.transposed_times(values, rows) if of_x else None
         return (
             pattern.sampled(rows, columns) if of_values else None,
@@ -159,7 +160,7 @@ class SparseParameters(dict[str, Tensor]):
         if torch.is_grad_enabled():
             out: Tensor = _Affine.apply(values, bias, x, pattern)
             return out
-        product = pattern.times(values.detach(), pattern.columns_of(x))
+        product = pattern.times(values.detach(), _as_columns(x))
         return pattern.outputs_of(product).add_(bias)
 
     def dense(self) -> dict[str, Tensor]:
