@@ -19,7 +19,7 @@ import yaml
 from benchmarks.audio.bench import bench as bench_audio
 from benchmarks.rl.bench import bench as bench_rl
 from benchmarks.style.bench import bench as bench_style
-from triptych.core.device import choose_device
+from triptych.core.device import choose_device, choose_precision
 from triptych.core.files import write_csv
 from triptych.core.job import log_to_stderr
 
@@ -34,8 +34,11 @@ def measured(study: str, settings: dict[str, Any], threads: int) -> pd.DataFrame
     if study == "style":
         return bench_style(**settings, threads=threads)
     torch.set_num_threads(threads)
-    task, seconds, rounds = (settings[key] for key in ("task", "seconds", "rounds"))
-    return bench_rl(task, **settings[device.type], seconds=seconds, rounds=rounds, device=device)
+    own = dict(settings[device.type])
+    if choose_precision("auto", device, "unscaled") == "float32":  # bf16 would take minutes
+        own["precisions"] = [each for each in own["precisions"] if each != "bf16"]
+    common = {key: settings[key] for key in ("task", "seconds", "rounds")}
+    return bench_rl(**common, **own, device=device)
 
 
 def main() -> None:

@@ -88,7 +88,8 @@ GROUPS = {
 }
 """Rules that the diagram names; those of *_inputs.smk and *_report.smk are two nodes more."""
 SIDES = ["plain", "best plain", "ours, float32", "ours, bf16"]
-BENCHES = ("bench_rl", "bench_rl_gpu", "bench_style", "bench_command", "bench_audio")
+BENCHES = ("bench_rl", "bench_rl_gpu", "bench_rl_pruned", "bench_style", "bench_command")
+BENCHES += ("bench_audio",)
 BLOCKS = ("scales", "demo", "workflow", "pruning", "longer", *BENCHES)
 """Functions whose text stands on a page between marks with their names."""
 TITLES = {"style": "Style transfer", "audio": "Audio retrieval", "rl": "Offline RL"}
@@ -329,8 +330,11 @@ def bench_rl_gpu() -> str:
 
 def bench_rl(file: str = "rl.csv") -> str:
     """Updates a second of stacked networks: a row a stack and precision."""
-    rows = _rows(BENCH / file)
-    plain, stacks = rows[0], rows[1:]
+    plain, *stacks = [
+        row
+        for row in _rows(BENCH / file)
+        if row["compared"] != "pruned" and row.get("algorithm", "BCQ") == "BCQ"
+    ]
     return _table(
         ["", "updates a second", "times the plain loop's"],
         [["one network at a time, float32", plain["updates_per_second"], "1"]]
@@ -342,8 +346,30 @@ def bench_rl(file: str = "rl.csv") -> str:
             ]
             for row in stacks
         ],
-        rows,
+        [plain],
     )
+
+
+def bench_rl_pruned() -> str:
+    """Updates a second of networks pruned to 95% beside their dense twins, limited to AVX2."""
+    rows = _rows(BENCH / "rl_avx2.csv")
+    case = ("algorithm", "networks", "precision")
+    dense = {
+        tuple(row[name] for name in case): row["updates_per_second"]
+        for row in rows
+        if row["compared"] == "stacked"
+    }
+    lines = [
+        [
+            f"{row['algorithm']}, {row['networks']} stacked",
+            dense[tuple(row[name] for name in case)],
+            row["updates_per_second"],
+            _ratio(row, "ratio"),
+        ]
+        for row in rows
+        if row["compared"] == "pruned"
+    ]
+    return _table(["", "dense", "95% pruned", "times the dense twin's"], lines, rows)
 
 
 def bench_style() -> str:

@@ -97,7 +97,7 @@ rule rl_train:
 
 
 rule rl_latency:
-    """Time how fast a pruned policy acts, in dense and sparse kernels."""
+    """Time how fast a pruned policy acts and trains, in dense and sparse kernels."""
     input:
         masks=f"{MEASURED}/masks.safetensors",
         transitions="results/rl/{task}/transitions.safetensors",
@@ -118,7 +118,7 @@ rule rl_latency:
         networks=PRUNED_WIDTHS,
         widths=RL.config["widths"][PRUNED_WIDTHS],
         candidates=RL.config["latency"]["candidates"],
-        phi=RL.config["bcq"]["phi"],
+        bcq=RL.config["bcq"],
         batches=RL.config["latency"]["batches"],
         repeats=RL.config["latency"]["repeats"],
         code=code("rl_latency"),

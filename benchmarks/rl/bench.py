@@ -1,9 +1,11 @@
-"""Updates per second: K networks stacked against one network at a time as the reference trains."""
+"""Updates per second: K networks stacked against one network at a time as the reference trains,
+and networks pruned to 95% that train with their kept weights alone against their dense twins."""
 
 import logging
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -12,9 +14,12 @@ import torch
 from benchmarks.rl.plain import PlainBCQ
 from benchmarks.worker import ratios, synchronise
 from triptych.core.device import describe_device
+from triptych.core.memory import keep_freed_memory
 from triptych.rl.algorithms.networks import PAPER_WIDTHS, Batch, Noise, initialise
-from triptych.rl.algorithms.registry import Bcq
+from triptych.rl.algorithms.registry import Bc, Bcq
 from triptych.rl.algorithms.sampling import DeviceData, Draws
+from triptych.rl.pruning.single_shot import PruningSettings, Shot, prune
+from triptych.rl.tasks.sweep import DEFAULT
 from triptych.rl.tasks.task import ASSUMED, SIZES
 from triptych.rl.tasks.transitions import Transitions
 from triptych.rl.training.learner import Learner, StepSettings
@@ -24,68 +29,104 @@ logger = logging.getLogger(__name__)
 
 PLAIN = "one network at a time"
 STACKED = "stacked"
-SETTINGS = Bcq(discount=0.99, phi=0.05, lmbda=0.75, target_samples=10)
+PRUNED = "pruned"
+SPARSITY = 95.0
+BCQ, BC = Bcq.name, Bc.name
+ALGORITHMS = {
+    kind.name: kind(discount=0.99, phi=0.05, lmbda=0.75, target_samples=10) for kind in (Bcq, Bc)
+}
 STEPS = StepSettings(batch=100, learning_rate=1e-3, tau=0.005)
 """The reference's own values, whatever the scale of the run."""
 TRANSITIONS = 20_000
 """Rows of the made-up data set: its values don't change what an update costs."""
 
 
+@dataclass(frozen=True)
+class Kind:
+    """One thing that is measured: a row of the table."""
+
+    compared: str
+    algorithm: str
+    networks: int
+    precision: str = "float32"
+
+    @property
+    def base(self) -> "Kind":
+        """What it is compared with: the plain loop, or of pruned networks the dense ones."""
+        if self.compared == PRUNED:
+            return replace(self, compared=STACKED)
+        return self if self.algorithm == BC else Kind(PLAIN, BCQ, 1)
+
+
 def bench(
     task: str,
     stacks: Sequence[int],
     precisions: Sequence[str],
+    pruned: Sequence[int],
     seconds: float,
     rounds: int,
     device: torch.device,
 ) -> pd.DataFrame:
     """Measure all kinds in turn, `rounds` times, each for `seconds`, and compare within a round.
 
-    Networks and batches have the reference's sizes, in every scale.
+    Networks and batches have the reference's sizes, in every scale. stacks: sizes K of BCQ's, in
+    each of the precisions. pruned: those of BCQ's and BC's that are pruned by SNIP, beside as many
+    dense ones, all in float32.
 
-    Columns: compared, networks (K), device, precision, threads, updates_per_second (network-
-    updates, the median over rounds), ratio, ratio_minimum, ratio_maximum (to the plain loop of the
-    same round). The data are random: the cost of an update does not depend on them.
+    Columns: compared, algorithm, networks (K), device, precision, threads, updates_per_second
+    (network-updates, the median over rounds), ratio, ratio_minimum, ratio_maximum (to `Kind.base`
+    in the same round). The data are random: the cost of an update does not depend on them.
     """
+    if device.type == "cpu":
+        keep_freed_memory()  # as trainings do
     data = random_data(task, device)
-    observation_size, action_size = SIZES.get(task, ASSUMED)
-    kinds: dict[tuple[str, int, str], tuple[int, Callable[[int], object]]] = {}
-
-    def draws_for(k: int) -> Draws:
-        return Draws(range(k), data, STEPS.batch, SETTINGS)
-
-    draws = draws_for(1)
-    plain = PlainBCQ(observation_size, action_size, PAPER_WIDTHS, SETTINGS, STEPS).to(device)
-    kinds[PLAIN, 1, "float32"] = 1, lambda update: plain.update(*_single(data, draws, update))
-    for precision in precisions:
-        for k in stacks:
-            parameters = initialise(PAPER_WIDTHS, observation_size, action_size, range(k))
-            on_device = {name: value.to(device) for name, value in parameters.items()}
-            learner = Learner(on_device, {}, SETTINGS, STEPS)
-            kinds[STACKED, k, precision] = (
-                k,
-                update_stepper(learner, data, draws_for(k), precision),
-            )
-    measured: dict[tuple[str, int, str], list[float]] = {kind: [] for kind in kinds}
+    sizes = SIZES.get(task, ASSUMED)
+    plain = PlainBCQ(*sizes, PAPER_WIDTHS, ALGORITHMS[BCQ], STEPS).to(device)
+    alone = Draws([0], data, STEPS.batch, ALGORITHMS[BCQ])
+    steps: dict[Kind, Callable[[int], object]] = {
+        Kind(PLAIN, BCQ, 1): lambda update: plain.update(*_single(data, alone, update))
+    }
+    kinds = [Kind(STACKED, BCQ, k, precision) for precision in precisions for k in stacks]
+    for name in (BCQ, BC):
+        kinds += [Kind(compared, name, k) for compared in (STACKED, PRUNED) for k in pruned]
+    for kind in dict.fromkeys(kinds):
+        steps[kind] = _stepper(kind, task, data, device)
+    measured: dict[Kind, list[float]] = {kind: [] for kind in steps}
     for _ in range(rounds):
-        for kind, (k, step) in kinds.items():
-            measured[kind].append(k * _steps_per_second(step, seconds, device))
-    base = measured[PLAIN, 1, "float32"]
+        for kind, step in steps.items():
+            measured[kind].append(kind.networks * _steps_per_second(step, seconds, device))
     records = []
-    for (compared, k, precision), rates in measured.items():
+    for kind, rates in measured.items():
         records.append(
             {
-                "compared": compared,
-                "networks": k,
+                **asdict(kind),
                 "device": describe_device(device),
-                "precision": precision,
                 "threads": torch.get_num_threads(),
                 "updates_per_second": round(statistics.median(rates), 2),
-                **ratios(rates, base),
+                **ratios(rates, measured[kind.base]),
             }
         )
         logger.info("%s", records[-1])
     return pd.DataFrame(records)
+
+
+def _stepper(
+    kind: Kind, task: str, data: DeviceData, device: torch.device
+) -> Callable[[int], object]:
+    """A function that performs an update of a kind's networks."""
+    algorithm, seeds = ALGORITHMS[kind.algorithm], list(range(kind.networks))
+    about = {"task": task, "observations": "raw", "method": "snip", "pruning": DEFAULT}
+    rows = pd.DataFrame([{**about, "sparsity_percent": SPARSITY, "seed": seed} for seed in seeds])
+    shot = Shot(PruningSettings(STEPS.batch, 2 * STEPS.batch, 1, "part"), data)
+    sparse = kind.compared == PRUNED
+    if sparse:
+        parameters, masks = prune(rows, PAPER_WIDTHS, {DEFAULT: shot}, algorithm)
+    else:
+        sizes = data.observations.shape[1], data.actions.shape[1]
+        fresh = initialise(PAPER_WIDTHS, *sizes, seeds, type(algorithm))
+        parameters, masks = {name: value.to(device) for name, value in fresh.items()}, {}
+    learner = Learner(parameters, masks, algorithm, STEPS, sparse=sparse)
+    return update_stepper(learner, data, Draws(seeds, data, STEPS.batch, algorithm), kind.precision)
 
 
 def _steps_per_second(step: Callable[[int], object], seconds: float, device: torch.device) -> float:

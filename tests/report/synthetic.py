@@ -189,12 +189,28 @@ def latency(networks="paper"):
         ("BC policy", 1, 1): (79, 44, 106, 21),
         ("BC policy", 10, 1): (160, 150, 130, 120),
         ("BC policy", 100, 1): (1400, 1300, 420, 900),
+        ("BC update", 100, 1): (12000, None, 3600, None),
+        ("BCQ update", 100, 1): (40000, None, 14000, None),
     }
     kernels = ("torch dense", "numpy dense", "torch CSR", "policy.c")
     table = [
-        ("halfcheetah", networks, "snip", 95, part, kernel, batch, candidates, t, 0.95 * t, 200, e)
+        (
+            "halfcheetah",
+            networks,
+            "snip",
+            95,
+            part,
+            kernel,
+            batch,
+            candidates,
+            t,
+            0.95 * (t or 0),
+            200,
+            e,
+        )
         for (part, batch, candidates), times in base.items()
         for kernel, t, e in zip(kernels, times, (0, 1e-9, 2e-8, 2e-8), strict=True)
+        if t is not None
     ]
     columns = ["task", "networks", "method", "sparsity_percent", "part", "kernel", "batch"]
     columns += ["candidates", "microseconds_median", "microseconds_minimum", "repeats"]

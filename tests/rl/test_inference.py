@@ -6,7 +6,7 @@ import torch
 
 from triptych.rl.acting import latency
 from triptych.rl.acting.inference import ActingSettings, draw_latents
-from triptych.rl.acting.latency import kernels_of, latency_table, prepared, pruned_policy
+from triptych.rl.acting.latency import kernels_of, latency_table, prepared, pruned_policy, run_masks
 from triptych.rl.algorithms.networks import initialise
 from triptych.rl.algorithms.registry import Widths, layer_shapes
 from triptych.rl.pruning.single_shot import write_masks
@@ -123,6 +123,7 @@ def test_pruned_policy_is_the_run_s_own_initialisation_times_its_own_mask(tmp_pa
     }
     write_masks(tmp_path / "masks.safetensors", masks)
     sizes = STATE, ACTION
-    arrays = pruned_policy(tmp_path / "masks.safetensors", runs, runs[1], WIDTHS, *sizes)
+    own = run_masks(tmp_path / "masks.safetensors", runs, runs[1], WIDTHS, *sizes)
+    arrays = pruned_policy(own, runs[1]["seed"], WIDTHS, *sizes)
     fresh = initialise(WIDTHS, *sizes, [4])["vae.d2.weight"][0].numpy()
     assert np.array_equal(arrays["vae.d2.weight"], (fresh * masks["vae.d2.weight"][1]).T)

@@ -18,6 +18,7 @@ from triptych.rl.pruning.stack import prune_stack
 from triptych.rl.tasks.task import task_named
 from triptych.rl.tasks.transitions import Transitions, write_transitions
 from triptych.rl.training.learner import StepSettings
+from triptych.rl.training.mixed_learner import sparse_runs
 from triptych.rl.training.train import TrainingSettings, policies_of, train_stack
 
 logging.basicConfig(stream=sys.stdout, level=logging.INFO)
@@ -32,12 +33,14 @@ write_transitions(folder / "data.safetensors", data)
 rows = pd.DataFrame(
     [
         {"task": "hopper", "observations": kind, "method": method}
-        | {"pruning": "default", "sparsity_percent": 80, "seed": seed}
-        for kind, method, seed in (
-            ("normalised", "snip", 0),
-            ("raw", "random", 1),
-            ("raw", "trained_magnitude", 0),
-            ("normalised", "set", 1),
+        | {"pruning": "default", "sparsity_percent": sparsity, "seed": seed}
+        for kind, method, sparsity, seed in (
+            ("normalised", "snip", 70, 0),
+            ("normalised", "snip", 95, 0),
+            ("raw", "random", 70, 1),
+            ("raw", "random", 95, 1),
+            ("raw", "trained_magnitude", 95, 0),
+            ("normalised", "set", 95, 1),
         )
     ]
 )
@@ -58,7 +61,9 @@ training = TrainingSettings(
     checkpoint_every=30,
     precision="float32",
     algorithms=tuple(algorithms),
+    sparse=tuple(sparse_runs(rows, pruned.masks, algorithms[0].learning, device)),
 )
+assert training.sparse == (1, 3)
 evaluation = EvaluationSettings(2, 2, candidates=4, seed=0, task=task_named("hopper"))
 try:
     trained = train_stack(

@@ -16,16 +16,26 @@ from triptych.rl.algorithms.registry import ALGORITHMS, Widths
 from triptych.rl.pruning.stack import prune_stack
 from triptych.rl.tasks.task import task_from
 from triptych.rl.training.learner import StepSettings
+from triptych.rl.training.mixed_learner import slower_than_sparse, sparse_runs
 from triptych.rl.training.train import TrainingSettings, policies_of, train_stack
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output
     rows, device = pd.DataFrame(params.runs), choose_device(params.device)
     task = task_from(**params.task)
-    precision = choose_precision(params.training["precision"], device, "unscaled")
-    given = {**dict(params.items()), "training": {**params.training, "precision": precision}}
     widths, networks = Widths.from_table(params.widths), snakemake.wildcards.networks
     algorithms = [ALGORITHMS[n].from_table(table) for n, table in params.algorithms.items()]
+    pruned = prune_stack(rows, networks, widths, algorithms[0], params.pruning, task, params.first)
+    kept_alone = sparse_runs(rows, pruned.masks, algorithms[0].learning, device)
+    precision = choose_precision(
+        params.training["precision"],
+        device,
+        "unscaled",
+        wrong=lambda _: slower_than_sparse(kept_alone.values(), len(rows)),
+    )
+    sparse = () if precision == "bf16" else tuple(kept_alone)
+    computed = {"training": {**params.training, "precision": precision}, "sparse": sparse}
+    given = {**dict(params.items()), **computed}
     steps = StepSettings(
         **{name: params.training[name] for name in ("batch", "learning_rate", "schedule", "tau")}
     )
@@ -35,11 +45,11 @@ with job(snakemake):
         checkpoint_every=params.training["checkpoint_every"],
         precision=precision,
         algorithms=tuple(algorithms),
+        sparse=sparse,
     )
     evaluation = EvaluationSettings(
         **{name: value for name, value in params.evaluation.items() if name != "every"}, task=task
     )
-    pruned = prune_stack(rows, networks, widths, algorithms[0], params.pruning, task, params.first)
     trained = train_stack(
         rows,
         snakemake.input.transitions,

@@ -268,7 +268,7 @@ def _seconds(calls: Sequence[Callable[[], object]], times: int) -> float:
     return (time.perf_counter() - began) / (times * len(calls))
 
 
-def pruned_policy(
+def run_masks(
     masks: str | os.PathLike[str],
     runs: Sequence[Mapping[str, Any]],
     run: Mapping[str, Any],
@@ -276,18 +276,31 @@ def pruned_policy(
     observation_size: int,
     action_size: int,
 ) -> dict[str, np.ndarray]:
-    """One run's networks at initialisation times its mask, in torch's layout.
+    """One run's masks, boolean [in, out] by weight name.
 
-    masks: what `write_masks` wrote for the stack `runs`, of which `run` is one. How long a policy
-    takes depends on where its zeros are alone, and those stay where they are.
+    masks: what `write_masks` wrote for the stack `runs`, of which `run` is one.
     """
     place = [dict(each) for each in runs].index(dict(run))
-    kept = read_masks(masks, widths, observation_size, action_size)
-    fresh = initialise(widths, observation_size, action_size, [int(run["seed"])])
+    of_all = read_masks(masks, widths, observation_size, action_size)
+    return {name: mask[place] for name, mask in of_all.items()}
+
+
+def pruned_policy(
+    masks: Mapping[str, np.ndarray],
+    seed: int,
+    widths: Widths,
+    observation_size: int,
+    action_size: int,
+) -> dict[str, np.ndarray]:
+    """A run's networks at initialisation times its masks, in torch's layout.
+
+    How long a policy takes depends on where its zeros are alone, and those stay where they are.
+    """
+    fresh = initialise(widths, observation_size, action_size, [seed])
     arrays = {name: value[0].numpy() for name, value in fresh.items()}
     return torch_layout(
         {
-            name: np.where(kept[name][place], array, np.float32(0)) if name in kept else array
+            name: np.where(masks[name], array, np.float32(0)) if name in masks else array
             for name, array in arrays.items()
         }
     )

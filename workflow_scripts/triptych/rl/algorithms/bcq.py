@@ -21,6 +21,7 @@ from triptych.rl.algorithms.networks import (
     q_values,
 )
 from triptych.rl.algorithms.registry import BC_LATENT_CLIP, BCQ_LATENT_CLIP, Bcq
+from triptych.rl.algorithms.sparse import COLUMNS, SparseParameters
 
 
 def vae_loss(parameters: Parameters, batch: Batch, noise: Tensor) -> Tensor:
@@ -40,14 +41,29 @@ def critic_target(
     y = r + discount * not_done * max_i (lambda min_j Q'_j + (1 - lambda) max_j Q'_j)(s', a_i)
     """
     samples = settings.target_samples
-    states = batch.next_observations.repeat_interleave(samples, 1)
-    latent = noise.clamp(-BCQ_LATENT_CLIP, BCQ_LATENT_CLIP)
+    together = len(noise[0])
+    if isinstance(parameters, SparseParameters):
+        together = max(1, COLUMNS // samples) * samples
+    parts = zip(
+        batch.next_observations.split(together // samples, 1),
+        noise.clamp(-BCQ_LATENT_CLIP, BCQ_LATENT_CLIP).split(together, 1),
+        strict=True,
+    )
+    best = torch.cat([_best_value(parameters, targets, *part, settings) for part in parts], 1)
+    return batch.rewards + settings.discount * batch.not_done * best
+
+
+def _best_value(
+    parameters: Parameters, targets: Parameters, states: Tensor, latent: Tensor, settings: Bcq
+) -> Tensor:
+    """The largest mixed value of the actions sampled for each of some states [K, B, S]: [K, B]."""
+    samples = settings.target_samples
+    states = states.repeat_interleave(samples, 1)
     actions = decode(parameters, states, latent)
     actions = perturb(targets, states, actions, settings.phi)
     q1, q2 = q_values(targets, states, actions, 1), q_values(targets, states, actions, 2)
     mixed = settings.lmbda * torch.minimum(q1, q2) + (1 - settings.lmbda) * torch.maximum(q1, q2)
-    best = mixed.unflatten(1, (-1, samples)).amax(2)
-    return batch.rewards + settings.discount * batch.not_done * best
+    return mixed.unflatten(1, (-1, samples)).amax(2)
 
 
 def critic_loss(parameters: Parameters, batch: Batch, target: Tensor) -> Tensor:

@@ -16,9 +16,11 @@ import torch
 from torch import Tensor
 
 from triptych.rl.algorithms.registry import Algorithm, Bcq, Widths, layer_shapes
+from triptych.rl.algorithms.sparse import SparseParameters
 
 Parameters = dict[str, Tensor]
-"""Tensors by name: "actor.l1.weight" [K, in, out], "actor.l1.bias" [K, 1, out], ..."""
+"""Tensors by name: "actor.l1.weight" [K, in, out], "actor.l1.bias" [K, 1, out], ...; in
+`SparseParameters` weights are the values that are kept."""
 
 MAX_ACTION = 1.0
 """Bound of every action component; other bounds are scaled to it (tasks/environments.py)."""
@@ -63,6 +65,8 @@ def initialise(
 
 def linear(parameters: Parameters, layer: str, x: Tensor) -> Tensor:
     """Affine map of x [K, B, in] by each row's own weights: [K, B, out]."""
+    if isinstance(parameters, SparseParameters):
+        return parameters.linear(layer, x)
     return torch.baddbmm(parameters[f"{layer}.bias"], x, parameters[f"{layer}.weight"])
 
 

@@ -24,6 +24,8 @@ GROUPS = ("actor", "critic", "decoder")
 SPARSITY = 95
 OF_SCORES = ("BC", "BCQ")
 """Algorithms whose scores the claims compare."""
+UPDATES = ("BC update", "BCQ update")
+"""Parts of the latencies that are no acting but training."""
 PAPER_LAYERS = {("actor", "l2"): 120_000, ("critic", "l2"): 120_000, ("vae", "d2"): 562_500}
 """Weights of hidden-to-hidden layers alone: they follow from the widths, whatever the task."""
 MILLION = 1_000_000
@@ -117,6 +119,7 @@ def planned_facts(config: Mapping[str, Any]) -> dict[str, Any]:
         "precision": {config["training"]["precision"]},
         "measured widths": wide,
         "actor timed": timed,
+        "updates timed": set(UPDATES) if timed else set(),
         "rounds": timing["repeats"],
     }
     for name in OF_SCORES:
@@ -198,13 +201,19 @@ def _fewest(rows: pd.DataFrame, methods: Collection[str]) -> int:
 
 
 def _time_facts(latency: pd.DataFrame) -> dict[str, Any]:
-    """Kernels and rounds of the actor at batch 1. latency: as `latency_long` returns it."""
+    """Kernels and rounds of the actor at batch 1, and which updates were timed.
+
+    latency: as `latency_long` returns it.
+    """
     actor = latency[(latency["part"] == "actor") & (latency["batch"] == 1)]
     sparse = actor[(actor["sparsity_percent"] == SPARSITY) & ~is_dense_kernel(actor["kernel"])]
+    updates = latency[latency["part"].isin(UPDATES) & ~is_dense_kernel(latency["kernel"])]
+    updates = updates[updates["sparsity_percent"] == SPARSITY]
     return {
         "kernels": set(actor["kernel"]),
         "rounds": int(actor["repeats"].min()) if len(actor) else 0,
         "actor timed": bool(sparse["speedup"].notna().any()),
+        "updates timed": set(updates.loc[updates["speedup"].notna(), "part"]),
     }
 
 

@@ -86,7 +86,8 @@ MEMORY = (
 INFERENCE = (
     "The paper promises faster inference with proper hardware and measures none. Here the same "
     "pruned policy acts through dense and sparse kernels on the report's own processor, "
-    "with one thread; the caption says how far their outputs differ at most. policy.c is what "
+    "with one thread, and is trained with the weights alone that it keeps beside its dense twin; "
+    "the caption says how far their outputs differ at most. policy.c is what "
     "`triptych policy export` writes for where neither PyTorch nor this project is."
 )
 COUNTS = ("transitions", "episodes", "terminals", "timeouts")

@@ -4,11 +4,10 @@ import logging
 from typing import Any
 
 import pandas as pd
-import torch
 from torch import Tensor
 
 from triptych.core.training_loop import EXPLODED, DivergedError
-from triptych.rl.training.learner import Learner
+from triptych.rl.training.mixed_learner import MixedLearner
 
 logger = logging.getLogger(__name__)
 
@@ -23,7 +22,7 @@ class DivergedRuns:
     no losses from then on, and all its weights are zero where they are saved or scored.
     """
 
-    def __init__(self, rows: pd.DataFrame, learner: Learner) -> None:
+    def __init__(self, rows: pd.DataFrame, learner: MixedLearner) -> None:
         self._rows, self._learner = rows, learner
         self.seen: dict[int, int] = {}
 
@@ -42,12 +41,8 @@ class DivergedRuns:
 
     def clear(self, update: int) -> None:
         """Find runs whose weights aren't finite; set the weights of all that diverged to zero."""
-        weights = [each.detach() for each in self._learner.parameters.values()]
-        finite = [each.isfinite().flatten(1).all(1) for each in weights]
-        self._mark(~torch.stack(finite).all(0), update, "weights")
-        for name, value in self._learner.state().items():
-            if value.dim() and not name.startswith("masks/"):
-                value[list(self.seen)] = 0.0
+        self._mark(~self._learner.finite(), update, "weights")
+        self._learner.clear(self.seen)
 
     def _mark(self, wrong: Tensor, update: int, what: str) -> None:
         for run in wrong.nonzero().flatten().tolist():

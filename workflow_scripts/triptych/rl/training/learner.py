@@ -4,7 +4,7 @@ Losses come back as one value a row, [K]; the gradient of their sum is each row'
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 
 import torch
@@ -22,6 +22,7 @@ from triptych.rl.algorithms.networks import (
     select,
 )
 from triptych.rl.algorithms.registry import Algorithm
+from triptych.rl.algorithms.sparse import Pattern, SparseParameters, views_of
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,9 @@ class Learner:
     Gradients are computed for all of them at once, or where a GPU's memory runs out for
     `portion.size` rows at a time. `masks` holds one boolean tensor [K, in, out] for each weight, or
     is empty for dense networks; masked weights and their moments stay exactly zero. `parameters`
-    are copied. With `masks_change` the masks are part of `state`.
+    are copied. With `masks_change` the masks are part of `state`. With `sparse` the weights that
+    masks cut are not there at all, nor is anything computed with them: for CPUs, and masks that
+    stay.
     """
 
     def __init__(
@@ -59,26 +62,38 @@ class Learner:
         algorithm: Algorithm,
         steps: StepSettings,
         masks_change: bool = False,
+        sparse: bool = False,
     ) -> None:
         self._tau, self._losses = steps.tau, losses_of(algorithm)
         self._moves, self._delayed = algorithm.moves(), algorithm.delayed()
         self.period = algorithm.period()
         self.portion = OomRetry(len(next(iter(parameters.values()))), "runs", ADVICE)
         self.networks: Sequence[str] = algorithm.learning
-        # As numbers: multiplying by booleans would convert them at every update.
-        self.masks = {name: mask.to(parameters[name].dtype) for name, mask in masks.items()}
         self._masks_change = masks_change
-        # Fused Adam reads parameters and moments by memory order, and a clone keeps its source's.
-        self.parameters = {
-            name: value.clone(memory_format=torch.contiguous_format).requires_grad_()
-            for name, value in apply_masks(parameters, masks).items()
-        }
-        self.targets = {
-            name: value.detach().clone()
+        self.masks: Parameters = {}
+        if sparse:
+            self.parameters: Parameters = SparseParameters.pruned(parameters, masks)
+        else:
+            # As numbers: multiplying by booleans would convert them at every update.
+            self.masks = {name: mask.to(parameters[name].dtype) for name, mask in masks.items()}
+            # Fused Adam reads parameters and moments by memory order, and a clone keeps its
+            # source's.
+            self.parameters = {
+                name: value.clone(memory_format=torch.contiguous_format)
+                for name, value in apply_masks(parameters, masks).items()
+            }
+        self.targets: Parameters = {
+            name: value.clone()
             for network in self.networks
             if network in algorithm.targets
             for name, value in select(self.parameters, network).items()
         }
+        self._patterns: Mapping[str, Pattern] = {}
+        if isinstance(self.parameters, SparseParameters):
+            self._patterns = self.parameters.patterns
+            self.targets = SparseParameters(self.targets, self._patterns)
+        for value in self.parameters.values():
+            value.requires_grad_()
         device = next(iter(parameters.values())).device
         # On a GPU a tensor, which a recorded update reads anew.
         rate: float | Tensor = steps.learning_rate
@@ -168,7 +183,7 @@ class Learner:
     ) -> tuple[Tensor, Sequence[Tensor]]:
         """Losses and gradients of a network, found for `size` rows at a time."""
         parameters, count, loss = self.parameters, len(batch.rewards), self._losses[network]
-        if size >= count:
+        if size >= count or self._patterns:  # a CPU's memory doesn't run out of portions
             value = loss(parameters, self.targets, batch, noise)
             wanted = list(select(parameters, network).values())
             return value.detach(), torch.autograd.grad(value.sum(), wanted)
@@ -199,6 +214,32 @@ class Learner:
         if self._masks_change:
             state |= {f"masks/{name}": value for name, value in self.masks.items()}
         return state
+
+    def dense(self) -> Parameters:
+        """The parameters as [K, in, out] and [K, 1, out], detached."""
+        if isinstance(self.parameters, SparseParameters):
+            return self.parameters.dense()
+        return {name: value.detach() for name, value in self.parameters.items()}
+
+    def finite(self) -> Tensor:
+        """Whether all parameters of a row are finite, [K]."""
+        rows = [
+            torch.stack([each.isfinite().all() for each in self._rows(name, value)])
+            for name, value in self.parameters.items()
+        ]
+        return torch.stack(rows).all(0)
+
+    def clear(self, rows: Collection[int]) -> None:
+        """Set all that these rows' next updates depend on to zero, but for their masks."""
+        for name, value in self.state().items():
+            if value.dim() and not name.startswith("masks/"):
+                own = self._rows(name.rpartition("/")[2], value)
+                for k in rows:
+                    own[k].zero_()
+
+    def _rows(self, name: str, value: Tensor) -> Sequence[Tensor]:
+        """What belongs to each row in a parameter, or in a moment of it."""
+        return views_of(self._patterns, name, value.detach())
 
     def restore(self, state: Parameters) -> None:
         """Copy a state of the same networks into this learner's own tensors."""

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import precision_context
-from triptych.core.memory import OomRetry
+from triptych.core.memory import OomRetry, keep_freed_memory
 from triptych.core.stopping import Interrupted, Stop
 from triptych.core.training_loop import Rhythm, TrainingLoop
 from triptych.rl.acting.evaluation import EvaluationSettings, evaluate
@@ -30,6 +30,7 @@ from triptych.rl.tasks.transitions import read_transitions
 from triptych.rl.training.changing_masks import ChangingMasks
 from triptych.rl.training.diverged_runs import DivergedRuns
 from triptych.rl.training.learner import Learner, StepSettings
+from triptych.rl.training.mixed_learner import MixedLearner
 
 logger = logging.getLogger(__name__)
 
@@ -46,6 +47,7 @@ class TrainingSettings:
     checkpoint_every: int
     precision: str
     algorithms: tuple[Algorithm, ...]  # the first is trained; the others are scored from it
+    sparse: tuple[int, ...] = ()  # places of the runs that train with their kept weights alone
 
 
 @dataclass(frozen=True)
@@ -80,9 +82,14 @@ def train(
     asks, and DivergedError when no run is left that has not diverged (`DivergedRuns`).
     """
     device, data = data.rewards.device, data.seen_as(list(rows["observations"]))
-    changing = ChangingMasks(rows, scope, training.updates)
+    if device.type == "cpu":
+        keep_freed_memory()
     algorithm = training.algorithms[0]
-    learner = Learner(parameters, masks, algorithm, steps, masks_change=bool(changing))
+    changing = ChangingMasks(rows.drop(rows.index[list(training.sparse)]), scope, training.updates)
+    learner = MixedLearner(parameters, masks, algorithm, steps, training.sparse, bool(changing))
+    if training.sparse:
+        alone = len(training.sparse), len(rows)
+        logger.info("%d of %d runs train with their kept weights alone", *alone)
     run = _Stack(rows, learner, data.scaling, training, evaluation, stop)
     rhythm = Rhythm(training.updates, ("update", "updates"), POLL, training.checkpoint_every)
     loop = TrainingLoop(run, rhythm, checkpoint, run.asked)
@@ -93,12 +100,17 @@ def train(
     def take_step() -> None:
         learner.set_rate(steps.rate(run.done, training.updates))
         run.take(update(run.done))
-        changing.after(run.done, learner)
+        if learner.dense:
+            changing.after(run.done, learner.dense)
 
     loop.run(f"{run.task} x{len(run.seeds)}", take_step)
     trained = run.trained()
-    masks_ = learner.masks if changing else {}
-    return replace(trained, masks={name: (m > 0).cpu().numpy() for name, m in masks_.items()})
+    if not (changing and learner.dense):
+        return trained
+    changed = {name: mask.cpu().numpy() for name, mask in masks.items()}
+    for name, mask in learner.dense.masks.items():
+        changed[name][learner.dense_rows] = (mask > 0).cpu().numpy()
+    return replace(trained, masks=changed)
 
 
 class _Stack:
@@ -107,7 +119,7 @@ class _Stack:
     def __init__(
         self,
         rows: pd.DataFrame,
-        learner: Learner,
+        learner: MixedLearner,
         scaling: Scaling | None,
         training: TrainingSettings,
         evaluation: EvaluationSettings,
@@ -120,8 +132,7 @@ class _Stack:
         self.done = 0
         self._scores: list[dict[Any, Any]] = []
         self._losses: list[dict[str, Any]] = []
-        device = next(iter(learner.parameters.values())).device
-        self._summed = torch.zeros(len(learner.networks), len(rows), device=device)
+        self._summed = torch.zeros(len(learner.networks), len(rows), device=learner.device)
         self._diverged = DivergedRuns(rows, learner)
 
     @property
@@ -174,7 +185,7 @@ class _Stack:
         """Scores of the networks, one record a policy, algorithm and episode; of runs that have
         diverged without steps and outcome."""
         records: list[dict[Any, Any]] = []
-        parameters = {name: value.detach() for name, value in self._learner.parameters.items()}
+        parameters = self._learner.parameters
         if self._scaling:
             parameters = folded(parameters, self._scaling)
         final = self.done == self._training.updates
@@ -231,7 +242,7 @@ class _Stack:
 
 
 def update_stepper(
-    learner: Learner, data: DeviceData, draws: Draws, precision: str
+    learner: Learner | MixedLearner, data: DeviceData, draws: Draws, precision: str
 ) -> Callable[[int], Tensor]:
     """A function that performs update number u and returns the losses [networks, K]."""
     device = data.rewards.device

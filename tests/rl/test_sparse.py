@@ -1,0 +1,201 @@
+"""Runs that train with their kept weights alone, against dense ones whose weights are masked."""
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from other_algorithms import BCQ, CORL_IQL, IQL, TD3_BC
+from stops import Never
+from torch.nn.functional import linear
+
+from triptych.core.checkpoint import Checkpoint
+from triptych.rl.acting.evaluation import EvaluationSettings
+from triptych.rl.algorithms.networks import initialise
+from triptych.rl.algorithms.registry import Bc
+from triptych.rl.algorithms.sampling import DeviceData, Draws
+from triptych.rl.algorithms.sparse import SparseParameters
+from triptych.rl.tasks.task import task_named
+from triptych.rl.training.learner import Learner, StepSettings
+from triptych.rl.training.mixed_learner import (
+    SPARSE_DENSITY,
+    MixedLearner,
+    slower_than_sparse,
+    sparse_runs,
+)
+from triptych.rl.training.speed import update_times
+from triptych.rl.training.train import TrainingSettings, train
+
+CPU, HOPPER = torch.device("cpu"), (11, 3)
+STEPS = StepSettings(batch=20, learning_rate=1e-3, tau=0.005)
+BC = Bc(**dataclasses.asdict(BCQ))
+SEEDS = [0, 1, 0]
+
+
+def stack(algorithm, widths, dtype=torch.float64, kept=0.07):
+    """Parameters of three networks, and masks that leave this share of every layer."""
+    fresh = initialise(widths, *HOPPER, SEEDS, type(algorithm))
+    generator = torch.Generator().manual_seed(3)
+    masks = {
+        name: torch.rand(value.shape, generator=generator) < kept
+        for name, value in fresh.items()
+        if name.endswith(".weight")
+    }
+    return {name: value.to(dtype) for name, value in fresh.items()}, masks
+
+
+def updated(learner, algorithm, transitions, updates, dtype=torch.float64):
+    data = DeviceData(transitions, CPU, dtype)
+    draws = Draws(SEEDS, data, STEPS.batch, algorithm)
+    losses = {}
+    for update in range(updates):
+        index, noise = draws.at(update)
+        learner.set_rate(STEPS.rate(update, updates))
+        losses = learner.update(data.batch(index), noise, update)
+    return losses
+
+
+@pytest.mark.parametrize("kept", [0.07, 0.5, 1.0, 0.0])
+def test_a_layer_and_its_gradients_equal_each_networks_masked_linear_map(kept):
+    generator = torch.Generator().manual_seed(0)
+    weight = torch.randn(3, 7, 5, generator=generator, dtype=torch.float64)
+    bias = torch.randn(3, 1, 5, generator=generator, dtype=torch.float64)
+    x = torch.randn(3, 11, 7, generator=generator, dtype=torch.float64)
+    mask = torch.rand(3, 7, 5, generator=generator) < kept
+    mask[1] = False  # a network of which nothing is left in this layer
+    sparse = SparseParameters.pruned({"l.weight": weight, "l.bias": bias}, {"l.weight": mask})
+    given = [sparse["l.weight"].requires_grad_(), sparse["l.bias"].requires_grad_()]
+    own = x.clone().requires_grad_()
+    out = sparse.linear("l", own)
+    pull = torch.randn(out.shape, generator=generator, dtype=torch.float64)
+    of_values, of_bias, of_x = torch.autograd.grad((out * pull).sum(), [*given, own])
+    of_weight = sparse.patterns["l.weight"].dense(of_values)
+    for k in range(3):
+        leaves = (weight[k] * mask[k]).T, bias[k, 0], x[k]
+        leaves = [leaf.clone().requires_grad_() for leaf in leaves]
+        expected = linear(leaves[2], leaves[0], leaves[1])
+        torch.testing.assert_close(out[k], expected, rtol=0, atol=1e-14)
+        w, b, inputs = torch.autograd.grad((expected * pull[k]).sum(), leaves)
+        torch.testing.assert_close(of_weight[k], w.T * mask[k], rtol=0, atol=1e-14)
+        torch.testing.assert_close(of_bias[k, 0], b, rtol=0, atol=1e-14)
+        torch.testing.assert_close(of_x[k], inputs, rtol=0, atol=1e-14)
+    assert torch.equal(sparse.dense()["l.weight"], weight * mask)
+
+
+@pytest.mark.parametrize("sparse", [(0, 1, 2), (0, 2)])
+@pytest.mark.parametrize("algorithm", [BC, BCQ, TD3_BC, IQL, CORL_IQL])
+def test_fifty_updates_equal_those_of_masked_dense_networks(narrow, transitions, algorithm, sparse):
+    parameters, masks = stack(algorithm, narrow)
+    masked = Learner(parameters, masks, algorithm, STEPS)
+    mixed = MixedLearner(parameters, masks, algorithm, STEPS, sparse)
+    expected, found = (updated(each, algorithm, transitions, 50) for each in (masked, mixed))
+    for network, loss in expected.items():
+        torch.testing.assert_close(found[network], loss, rtol=0, atol=1e-12)
+    for name, value in mixed.parameters.items():
+        torch.testing.assert_close(value, masked.dense()[name], rtol=0, atol=1e-12)
+        assert name not in masks or not value[~masks[name]].any()
+
+
+def test_a_sparse_state_holds_the_kept_weights_and_restores_to_the_byte(narrow, transitions):
+    parameters, masks = stack(BCQ, narrow, torch.float32)
+    learner = MixedLearner(parameters, masks, BCQ, STEPS, (0, 1, 2))
+    updated(learner, BCQ, transitions, 7, torch.float32)
+    weights = sum(int(masks[f"vae.{layer}.weight"].sum()) for layer in ("e1", "e2", "d1", "d2"))
+    state = learner.state()
+    for kind in ("parameters", "adam/exp_avg", "adam/exp_avg_sq"):
+        stored = (state[f"sparse/{kind}/vae.{n}.weight"] for n in ("e1", "e2", "d1", "d2"))
+        assert sum(value.numel() for value in stored) == weights
+    again = MixedLearner(parameters, masks, BCQ, STEPS, (0, 1, 2))
+    again.restore({name: value.clone() for name, value in state.items()})
+    for each in (learner, again):
+        updated(each, BCQ, transitions, 3, torch.float32)
+    assert all(torch.equal(again.state()[name], value) for name, value in state.items())
+
+
+def test_a_sparse_run_that_diverges_is_cleared_and_its_neighbours_go_on(narrow, transitions):
+    parameters, masks = stack(BCQ, narrow, torch.float32)
+    undisturbed, spoiled = (MixedLearner(parameters, masks, BCQ, STEPS, (1, 2)) for _ in range(2))
+    for learner in (undisturbed, spoiled):
+        updated(learner, BCQ, transitions, 3, torch.float32)
+    (name,) = (name for name in spoiled.state() if name == "sparse/parameters/vae.d2.bias")
+    spoiled.state()[name][1] = torch.nan  # of the stack's third run
+    assert spoiled.finite().tolist() == [True, True, False]
+    spoiled.clear([2])
+    assert spoiled.finite().all()
+    for name, value in spoiled.parameters.items():
+        assert not value[2].any()
+        assert torch.equal(value[:2], undisturbed.parameters[name][:2])
+
+
+def runs(*methods):
+    about = {"task": "hopper", "observations": "raw", "pruning": "default", "sparsity_percent": 95}
+    return pd.DataFrame(
+        [{**about, "method": m, "seed": s} for m, s in zip(methods, SEEDS, strict=True)]
+    )
+
+
+def test_runs_train_sparsely_by_the_density_of_what_learns_where_masks_stay():
+    few = np.arange(100).reshape(1, 10, 10).repeat(3, 0) < 100 * SPARSE_DENSITY
+    masks = {"vae.d2.weight": few, "actor.l2.weight": np.ones((3, 10, 10), bool)}
+    rows = runs("snip", "set", "grasp")
+    density = pytest.approx(few[0].mean())
+    assert sparse_runs(rows, masks, ("vae",), CPU) == {0: density, 2: density}
+    assert sparse_runs(rows, masks, ("vae", "actor"), CPU) == {}
+    assert sparse_runs(rows, masks, ("vae",), torch.device("meta")) == {}
+    few[0, 8] = True
+    assert sparse_runs(rows, masks, ("vae",), CPU) == {2: density}
+
+
+def test_a_stack_is_told_to_leave_bf16_where_enough_of_its_runs_are_sparse_enough():
+    assert slower_than_sparse([], 5) is None
+    assert slower_than_sparse([0.05], 5) is None
+    assert slower_than_sparse([0.2, 0.2, 0.2, 0.2], 5) is None
+    reason = slower_than_sparse([0.05, 0.05, 0.05, 0.05], 5)
+    assert reason is not None and "4 of 5 runs" in reason
+
+
+def test_a_trained_stack_has_the_layout_of_a_dense_one(narrow, transitions, tmp_path):
+    parameters, masks = stack(BCQ, narrow, torch.float32)
+    masks = {name: mask | (torch.arange(3) == 1)[:, None, None] for name, mask in masks.items()}
+    found = []
+    for sparse in ((), (0, 2)):
+        found.append(
+            train(
+                runs("snip", "dense", "grasp"),
+                parameters,
+                masks,
+                DeviceData(transitions, CPU, torch.float32),
+                STEPS,
+                TrainingSettings(20, 10, 10, "float32", (BCQ, BC), sparse),
+                EvaluationSettings(1, 2, candidates=2, seed=0, task=task_named("hopper")),
+                Checkpoint(tmp_path / str(len(sparse)), "x"),
+                Never(),
+            )
+        )
+    expected, ours = found
+    for name, array in expected.arrays.items():
+        assert ours.arrays[name].dtype == array.dtype
+        np.testing.assert_allclose(ours.arrays[name], array, rtol=0, atol=1e-5)
+    keys = ["method", "seed", "update"]
+    pd.testing.assert_frame_equal(ours.losses[keys], expected.losses[keys])
+    for column in ("vae_loss", "critic_loss", "actor_loss"):
+        np.testing.assert_allclose(
+            ours.losses[column].astype(float), expected.losses[column].astype(float), rtol=1e-4
+        )
+    pd.testing.assert_frame_equal(
+        ours.scores.drop(columns=["return", "score_normalised", "steps"]),
+        expected.scores.drop(columns=["return", "score_normalised", "steps"]),
+    )
+
+
+def test_updates_are_timed_with_kept_weights_alone_beside_the_dense_twins(narrow, transitions):
+    _, masks = stack(BCQ, narrow, kept=0.1)
+    first = {name: mask[:1] for name, mask in masks.items()}
+    table = update_times(first, 0, narrow, BCQ, transitions, repeats=2)
+    cases = [(part, kernel) for part in ("BC", "BCQ") for kernel in ("dense", "CSR")]
+    named = table["part"].str.cat(table["kernel"], sep=" ")
+    assert named.to_list() == [f"{part} update torch {kernel}" for part, kernel in cases]
+    assert table["maximum_difference"].between(0, 1e-6).all()
+    assert (table["microseconds_median"] >= table["microseconds_minimum"]).all()
+    assert (table["repeats"] == 2).all() and (table["batch"] == 100).all()

@@ -1,0 +1,69 @@
+"""How long an update of one network takes, dense and with the weights alone that a mask keeps."""
+
+import logging
+from collections.abc import Callable
+from itertools import count
+
+import pandas as pd
+import torch
+from torch import Tensor
+
+from triptych.rl.acting.latency import timings
+from triptych.rl.algorithms.networks import Parameters, initialise
+from triptych.rl.algorithms.registry import Bc, Bcq, Widths
+from triptych.rl.algorithms.sampling import DeviceData, Draws
+from triptych.rl.tasks.transitions import Transitions
+from triptych.rl.training.learner import Learner, StepSettings
+from triptych.rl.training.train import update_stepper
+
+logger = logging.getLogger(__name__)
+
+STEPS = StepSettings(batch=100, learning_rate=1e-3, tau=0.005)
+"""Those of the references."""
+DENSE, SPARSE = "torch dense", "torch CSR"
+
+
+def update_times(
+    masks: Parameters, seed: int, widths: Widths, bcq: Bcq, stored: Transitions, repeats: int
+) -> pd.DataFrame:
+    """Microseconds of an update of BC and of BCQ in float32, as `latency_table` gives them.
+
+    masks: boolean [1, in, out] of one run by weight name; the dense kernel trains the run's dense
+    twin. maximum_difference: of the first update's losses from those of masked dense networks in
+    float64.
+    """
+    device, records = torch.device("cpu"), []
+    sizes = stored.observations.shape[1], stored.actions.shape[1]
+    initial = initialise(widths, *sizes, [seed])
+    data = DeviceData(stored, device, torch.float32)
+    exact = DeviceData(stored, device, torch.float64)
+    for algorithm in (Bc(**vars(bcq)), bcq):
+
+        def stepper(
+            parameters: Parameters,
+            kept: Parameters,
+            seen: DeviceData,
+            sparse: bool = False,
+            trained: Bcq = algorithm,
+        ) -> Callable[[int], Tensor]:
+            learner = Learner(parameters, kept, trained, STEPS, sparse=sparse)
+            return update_stepper(
+                learner, seen, Draws([seed], seen, STEPS.batch, trained), "float32"
+            )
+
+        doubled = {name: value.double() for name, value in initial.items()}
+        dense, sparse = stepper(initial, {}, data), stepper(initial, masks, data, sparse=True)
+        difference = float((stepper(doubled, masks, exact)(0) - sparse(0)).abs().max())
+        dense(0)  # as warm as the other
+
+        def updates(step: Callable[[int], Tensor]) -> list[Callable[[], object]]:
+            numbers = count(1)
+            return [lambda: step(next(numbers))]
+
+        calls = {DENSE: updates(dense), SPARSE: updates(sparse)}
+        about = {"part": f"{algorithm.name} update", "batch": STEPS.batch, "candidates": 1}
+        for kernel, timing in timings(calls, repeats).items():
+            of_kernel = difference if kernel == SPARSE else 0.0
+            records.append({**about, "kernel": kernel, **timing, "maximum_difference": of_kernel})
+        logger.info("timed updates of %s", algorithm.name)
+    return pd.DataFrame(records)
