@@ -16,6 +16,7 @@ from triptych.rl.report.inference import latency_long
 from triptych.rl.report.masks import emptied_table, layers_long
 from triptych.rl.report.memory import table1_long, table1_table
 from triptych.rl.report.scores import run_scores
+from triptych.rl.report.sensors import inputs_long
 from triptych.rl.report.tables import scores_long, scores_table
 
 PUBLISHED = Path(__file__).parents[3] / "resources" / "published"
@@ -140,3 +141,12 @@ def test_layer_shares_are_means_and_sample_deviations_over_seeds():
     shares = 100 * layers[same]["share_kept"]
     assert cell["value"].iloc[0] == pytest.approx(shares.mean())
     assert cell["deviation"].iloc[0] == pytest.approx(shares.std(ddof=1))
+
+
+def test_a_mask_that_two_sweeps_share_counts_once_among_the_inputs():
+    inputs = synthetic.inputs()
+    level = inputs["sparsity_percent"].max()
+    once = inputs_long(inputs, sparsity_percent=level, scale="demo")
+    seed = inputs[inputs["seed"] == inputs["seed"].min()]
+    twice = inputs_long(pd.concat([inputs, seed]), sparsity_percent=level, scale="demo")
+    pd.testing.assert_frame_equal(once, twice)

@@ -26,10 +26,12 @@ INPUT = ["task", "networks", "observations", "method", "sparsity_percent", "laye
 def inputs_long(inputs: pd.DataFrame, *, sparsity_percent: float, scale: str) -> pd.DataFrame:
     """Weights kept by input at one sparsity, mean over seeds, and how many seeds cut it.
 
-    inputs: rows of inputs.csv. Returns INPUT, weights, seeds, value (percent of the input's
+    inputs: rows of inputs.csv; a mask that two sweeps share, since they prune networks of the same
+    widths and seed, counts once. Returns INPUT, weights, seeds, value (percent of the input's
     weights), least (fewest weights kept by any seed), cut (seeds that keep none).
     """
     chosen = inputs[inputs["sparsity_percent"] == sparsity_percent]
+    chosen = chosen.drop_duplicates([*INPUT, "weights", "seed"])
     frame = chosen.assign(
         share=100 * chosen["kept"] / chosen["weights"], cut=chosen["kept"] == 0
     ).groupby([*INPUT, "weights"], as_index=False, sort=False)
