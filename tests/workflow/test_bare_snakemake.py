@@ -72,9 +72,7 @@ def planned(python, folder, *arguments, program=PROGRAM):
     return done.returncode, done.stdout
 
 
-@pytest.mark.parametrize(
-    ("scale", "conda"), [("demo", []), ("demo", CONDAS), ("paper", CONDAS), ("evening", [])]
-)
+@pytest.mark.parametrize(("scale", "conda"), [("demo", []), ("paper", CONDAS), ("evening", [])])
 def test_a_strangers_snakemake_plans_each_scale(python, tmp_path, scale, conda):
     overlays = [ROOT / name for name in SCALES[scale]]
     code, said = planned(python, tmp_path, *conda, *(["--configfile", *overlays] * bool(overlays)))
