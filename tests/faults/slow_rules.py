@@ -1,4 +1,4 @@
-"""The rules that take more than 5 seconds at demo scale, or nearly, each with an output of a job.
+"""The rules that take more than 10 seconds at demo scale, or nearly, each with an output of a job.
 
 tests/workflow/test_resources.py compares the list with resources/costs.csv.
 """

@@ -126,7 +126,7 @@ def test_what_needs_the_network_runs_where_snakemake_does(jobs):
     assert local <= apart
 
 
-SLOW = 5.0
+SLOW = 10.0
 """Core seconds of a demo's job that make its rule slow."""
 
 
