@@ -175,26 +175,16 @@ def demo() -> str:
         cells = [
             f"{row['cores']} cores of an {row['processor']}, {row['instructions']}",
             f"{_minutes(row)}",
-            *(_first(row, what) for what in ("picture", "table")),
+            *(f"{row[f'first_{what}_seconds']} s" for what in ("picture", "table")),
             f"{int(row['core_seconds']):,}",
         ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def _seconds(row: Mapping[str, str]) -> float:
-    """From Snakemake's start to the last job's end; where other work ran beside, what the cores
-    would take that wait for nothing."""
-    return float(row["seconds"] or float(row["core_seconds"]) / int(row["cores"]))
-
-
 def _minutes(row: Mapping[str, str]) -> int:
-    return round(_seconds(row) / 60)
-
-
-def _first(row: Mapping[str, str], what: str) -> str:
-    seconds = row[f"first_{what}_seconds"]
-    return f"{seconds} s" if seconds else ""
+    """From Snakemake's start to the last job's end."""
+    return round(float(row["seconds"]) / 60)
 
 
 def _size(megabytes: float) -> str:

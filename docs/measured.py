@@ -43,6 +43,7 @@ def measured(root: Path) -> dict[str, list[dict[str, float]]]:
         wall, spent, memory = (
             float(row[name].replace("-", "0")) for name in ("s", "cpu_time", "max_rss")
         )
+        spent = max(spent, wall)  # Snakemake looks every 15 seconds, and not when a job ends
         core = wall if job.threads == ALL_CORES else spent
         ended = path.stat().st_mtime
         about = {"core": core, "cpu": spent, "wall": wall, "memory": memory, "ended": ended}
@@ -75,15 +76,9 @@ def write_costs(jobs: Mapping[str, list[dict[str, float]]], source: str) -> None
 
 
 def add_run(
-    root: Path,
-    jobs: Mapping[str, list[dict[str, float]]],
-    about: dict[str, str],
-    shared: bool = False,
+    root: Path, jobs: Mapping[str, list[dict[str, float]]], about: dict[str, str]
 ) -> None:
-    """Add a line, or replace that of the same processor, instructions and cores.
-
-    shared: other work ran beside, so that no time on the clock is kept.
-    """
+    """Add a line, or replace that of the same processor, instructions and cores."""
     with RUNS.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
     every = [job for of_rule in jobs.values() for job in of_rule]
@@ -92,7 +87,7 @@ def add_run(
     clock["seconds"] = f"{max(job['ended'] for job in every) - start:.0f}"
     row = about | {
         "core_seconds": f"{sum(job['cpu'] for job in every):.0f}",
-        **(dict.fromkeys(clock, "") if shared else clock),
+        **clock,
         "date": f"{datetime.datetime.fromtimestamp(start):%Y-%m-%d}",
     }
     same = [[each[key] for key in KEYS] == [row[key] for key in KEYS] for each in rows]
@@ -113,17 +108,15 @@ if __name__ == "__main__":
     parser.add_argument("--cores", default="2")
     parser.add_argument("--folder", type=Path, default=ROOT, help="where the demo ran")
     parser.add_argument("--kept", action="store_true", help="leave resources/costs.csv as it is")
-    parser.add_argument("--shared", action="store_true", help="other work ran beside")
     options = parser.parse_args()
     processor = re.sub(r"\s+", " ", cpu_name())
     named = {"processor": processor, "instructions": options.instructions, "cores": options.cores}
     found = measured(options.folder)
-    add_run(options.folder, found, named, options.shared)
+    add_run(options.folder, found, named)
     if not options.kept:
         day = datetime.datetime.fromtimestamp(began(options.folder))
-        beside = "other work beside" if options.shared else "otherwise idle"
         write_costs(
             found,
             f"measured: demo of {day:%Y-%m-%d}, {options.cores} cores of {processor} "
-            f"({options.instructions}), {beside}",
+            f"({options.instructions}), otherwise idle",
         )

@@ -94,7 +94,7 @@ def test_the_table_has_a_cost_for_every_rule_of_every_shipped_scale(scale):
         assert {row["scale"] for row in csv.DictReader(lines)} == set(FILES) - {REHEARSAL}
     costs = read_costs(ROOT / COSTS, scale)
     assert costs.keys() <= rules
-    assert costs["rl_train"].core_seconds > 20 and costs["rl_train"].source
+    assert costs["rl_train"].core_seconds > 0 and costs["rl_train"].source
 
 
 def test_the_command_knows_every_rule_of_the_papers_graph(monkeypatch, capsys):

@@ -11,7 +11,7 @@ import yaml
 from benchmarks.worker import Worker
 
 ROOT = Path(__file__).parents[2]
-TINY = {"stacks": [2], "precisions": ["float32"]}
+TINY = {"stacks": [2], "precisions": ["float32"], "pruned": [1]}
 SETTINGS = {"rl": {"task": "hopper", "seconds": 0.05, "rounds": 1, "cpu": TINY, "cuda": TINY}}
 
 
@@ -20,7 +20,11 @@ def test_a_study_is_measured_against_plain_code(tmp_path):
     command = [sys.executable, "-m", "benchmarks", "rl", "--config", tmp_path / "tiny.yaml"]
     subprocess.run([*command, "--output", tmp_path], cwd=ROOT, check=True)
     table = pd.read_csv(tmp_path / "rl.csv")
-    assert table["compared"].tolist() == ["one network at a time", "stacked"]
+    assert set(zip(table["compared"], table["algorithm"], strict=True)) == {
+        ("one network at a time", "BCQ"),
+        *(("stacked", name) for name in ("BCQ", "BC")),
+        *(("pruned", name) for name in ("BCQ", "BC")),
+    }
     assert table["ratio"][0] == 1 and (table["updates_per_second"] > 0).all()
 
 

@@ -51,10 +51,6 @@ def test_a_run_is_kept_once_for_each_processor_instructions_and_cores(kept):
     assert about.items() <= row.items()
     assert row["core_seconds"] == "84" and row["seconds"] == "100"
     assert (row["first_picture_seconds"], row["first_table_seconds"]) == ("11", "47")
-    script["add_run"](folder, JOBS, about, shared=True)
-    *_, row = rows(folder / "demo.csv")
-    assert row["core_seconds"] == "84"
-    assert {row[f"{what}seconds"] for what in ("", "first_picture_", "first_table_")} == {""}
 
 
 def test_the_demos_rows_of_the_costs_are_those_of_the_run_and_all_others_stay(kept):

@@ -309,8 +309,7 @@ def sparse_training_is_faster(run: Run) -> Finding:
     """Times of updates with the kept weights alone against those of the dense twin."""
     long = run.latency[run.latency["sparsity_percent"] == SPARSITY]
     failures, measured, ranges = [], [], []
-    for part in UPDATES:
-        rows = long[long["part"] == part]
+    for part, rows in long[long["part"].isin(UPDATES)].groupby("part", sort=False):
         alone = rows[~is_dense_kernel(rows["kernel"])].iloc[0]
         twin = rows.loc[is_dense_kernel(rows["kernel"]), "microseconds_minimum"].min()
         measured.append(f"{part} {alone['speedup']:.2f}{TIMES}")
