@@ -164,7 +164,7 @@ def _takes(scale: str, jobs: list[Job], costs: list[Cost]) -> str:
 
 def demo_runs() -> list[dict[str, str]]:
     """The demos that docs/measured.py has kept, the quickest first."""
-    return sorted(_rows(BENCH / "demo.csv"), key=_seconds)
+    return sorted(_rows(BENCH / "demo.csv"), key=lambda row: float(row["seconds"]))
 
 
 def demo() -> str:
