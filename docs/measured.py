@@ -75,9 +75,7 @@ def write_costs(jobs: Mapping[str, list[dict[str, float]]], source: str) -> None
     _write(COSTS, kept)
 
 
-def add_run(
-    root: Path, jobs: Mapping[str, list[dict[str, float]]], about: dict[str, str]
-) -> None:
+def add_run(root: Path, jobs: Mapping[str, list[dict[str, float]]], about: dict[str, str]) -> None:
     """Add a line, or replace that of the same processor, instructions and cores."""
     with RUNS.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
