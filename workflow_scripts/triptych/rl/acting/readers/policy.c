@@ -34,7 +34,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STRIP = 16 };
+enum { STRIP = 16, MOST = 1 << 14 };  /* units of a layer */
 typedef float strip __attribute__((vector_size(STRIP * sizeof(float)), aligned(4)));
 /* Read in compressed rows, then kept in strips of outputs (in_strips). */
 struct layer { int in, out, *start, *column; float *value, *bias; };
@@ -270,20 +270,42 @@ static int is_text(const char *value, const char *text) {
     return value && *value == '"' && !strncmp(value + 1, text, n) && value[n + 1] == '"';
 }
 
-static double number(const char *p, double otherwise) { /* strtod heeds the locale */
+/* The number of JSON's grammar that begins at p, NAN for anything else; strtod heeds the locale. */
+static double number(const char *p) {
     double value = 0, sign = 1;
     int exponent = 0, written = 0, down = 0;
-    if (!p || !strchr("-0123456789", *p)) return otherwise;
+    if (!p) return NAN;
     if (*p == '-') sign = -1, p++;
+    if (*p < '0' || *p > '9' || (*p == '0' && p[1] >= '0' && p[1] <= '9')) return NAN;
     for (; *p >= '0' && *p <= '9'; p++) value = 10 * value + (*p - '0');
-    if (*p == '.')
-        for (p++; *p >= '0' && *p <= '9'; p++) value = 10 * value + (*p - '0'), exponent--;
+    if (*p == '.') {
+        if (*++p < '0' || *p > '9') return NAN;
+        for (; *p >= '0' && *p <= '9'; p++) {
+            if (exponent > -40) value = 10 * value + (*p - '0'), exponent--;
+        }
+    }
     if (*p == 'e' || *p == 'E') {
         if (*++p == '-' || *p == '+') down = *p++ == '-';
-        for (; *p >= '0' && *p <= '9' && written < 1000; p++) written = 10 * written + (*p - '0');
+        if (*p < '0' || *p > '9') return NAN;
+        for (; *p >= '0' && *p <= '9'; p++) if (written < 1000) written = 10 * written + (*p - '0');
     }
+    if (!*p || !strchr(" \t\r\n,]}", *p)) return NAN;
     exponent += down ? -written : written;
-    return sign * (exponent < 0 ? value / pow(10, -exponent) : value * pow(10, exponent));
+    value = exponent < 0 ? value / pow(10, -exponent) : value * pow(10, exponent);
+    return isfinite(value) ? sign * value : NAN;
+}
+
+/* A whole number from 0 to most, or -1. */
+static long whole(const char *p, long most) {
+    double value = number(p);
+    return value >= 0 && value <= most && value == floor(value) ? (long)value : -1;
+}
+
+/* A setting above 0 and below 1e6, or `otherwise` where there is none; 0 for anything else. */
+static double setting(const char *settings, const char *key, double otherwise) {
+    const char *p = member(settings, key);
+    double value = number(p);
+    return !p ? otherwise : value > 0 && value < 1e6 ? value : 0;
 }
 
 /* ---- the file ---- */
@@ -330,31 +352,32 @@ static const char *array(struct policy *p, const char *entry, const uint8_t **at
                          const uint8_t *end, int bytes) {
     const char *name = member(entry, "name"), *shape = member(entry, "shape");
     const char *mask = member(entry, "mask");
-    double sizes[2] = {1, 1}, count = number(member(entry, "values"), -1);
-    double packed = mask ? number(member(entry, "mask_bytes"), -1) : 0;
-    int dimensions = 0;
+    long sizes[2] = {1, 1}, dimensions = 0, room = (long)(end - *at);
+    long count = whole(member(entry, "values"), room / bytes);
+    long packed = mask ? whole(member(entry, "mask_bytes"), room) : 0;
     if (!name || !shape || *shape != '[' || count < 0 || packed < 0)
-        return "an array of its header is incomplete";
-    for (const char *q = blank(shape + 1); *q && *q != ']' && dimensions < 9; dimensions++) {
-        double size = number(q, -1);
+        return "an array of its header is incomplete, or its payload shorter";
+    for (const char *q = blank(shape + 1); *q && *q != ']'; dimensions++) {
+        long size = whole(q, 1 << 28);
+        if (size < 0) return "a size is not a whole number up to 2^28";
         if (dimensions < 2) sizes[dimensions] = size;
         q = blank(after(q));
         if (*q == ',') q = blank(q + 1);
     }
-    double room = (double)(end - *at), elements = sizes[0] * sizes[1];
-    if (count * bytes + 8 * ceil(packed / 8) > room)
+    long block_bytes = (packed + 7) / 8 * 8, value_bytes = (count * bytes + 7) / 8 * 8;
+    if (block_bytes > room || value_bytes > room - block_bytes)
         return "its payload is shorter than its arrays";
-    const uint8_t *block = *at, *values = block + ((size_t)packed + 7) / 8 * 8;
-    *at = values + ((size_t)count * bytes + 7) / 8 * 8;
+    const uint8_t *block = *at, *values = block + block_bytes;
+    *at = values + value_bytes;
     for (int n = 0; n < 9; n++) {
         struct layer *l = &p->layers[n / 3][n % 3];
         char full[32];
         sprintf(full, "%s.bias", NAMES[n / 3][n % 3]);
         if (is_text(name, full)) {
-            if (dimensions != 1 || mask || sizes[0] != count || l->bias)
+            if (dimensions != 1 || mask || sizes[0] != count || count < 1 || count > MOST || l->bias)
                 return "a bias is not as it should be";
             if (!(l->bias = malloc(((size_t)count + 1) * sizeof *l->bias))) return "no memory";
-            for (size_t i = 0; i < count; i++)
+            for (long i = 0; i < count; i++)
                 if (!isfinite(l->bias[i] = real(values + i * bytes, bytes)))
                     return "a bias is not finite";
             p->has[n / 3] += 1;
@@ -363,18 +386,19 @@ static const char *array(struct policy *p, const char *entry, const uint8_t **at
         }
         sprintf(full, "%s.weight", NAMES[n / 3][n % 3]);
         if (is_text(name, full)) {
-            if (dimensions != 2 || !mask || !(sizes[0] >= 1 && sizes[1] >= 1)
-                || elements > 1 << 28 || l->start)
+            if (dimensions != 2 || !mask || sizes[0] < 1 || sizes[1] < 1 || sizes[0] > MOST
+                || sizes[1] > MOST || l->start)
                 return "a weight is not as it should be";
             if (l->bias && l->out != sizes[0])
                 return "a weight and its bias do not fit";
             l->out = (int)sizes[0], l->in = (int)sizes[1];
-            size_t size = ((size_t)elements + 7) / 8;
+            size_t size = ((size_t)sizes[0] * (size_t)sizes[1] + 7) / 8;
             uint8_t *bits = calloc(size + 1, 1);
             int good = 0;
             if (!bits) return "no memory";
             if (is_text(mask, "zlib")) good = inflate_into(block, (size_t)packed, bits, size);
-            else if (is_text(mask, "raw") && packed == size) good = 1, memcpy(bits, block, size);
+            else if (is_text(mask, "raw") && (size_t)packed == size)
+                good = 1, memcpy(bits, block, size);
             const char *problem = "a mask cannot be read";
             if (good) problem = weight(l, bits, values, (size_t)count, bytes);
             free(bits);
@@ -459,10 +483,11 @@ static const char *fits(struct policy *p, const char *settings) {
         || (has[1] && (p->layers[1][0].in != joint || p->layers[1][2].out != p->actions))
         || (has[2] && (p->layers[2][0].in != joint || p->layers[2][2].out != 1)))
         return "its networks do not fit together";
-    p->max_action = number(member(settings, "max_action"), 1);
-    p->phi = number(member(settings, "phi"), 0.05);
-    p->clip = p->is_bcq ? number(member(settings, "latent_clip_bcq"), 0.5)
-                        : number(member(settings, "latent_clip_bc"), 0.25);
+    p->max_action = setting(settings, "max_action", 1);
+    p->phi = setting(settings, "phi", 0.05);
+    p->clip = p->is_bcq ? setting(settings, "latent_clip_bcq", 0.5)
+                        : setting(settings, "latent_clip_bc", 0.25);
+    if (p->max_action == 0 || p->phi == 0 || p->clip == 0) return "a setting is not a number above 0";
     for (int i = 0; i < 4; i++)
         if (!(p->work[i] = malloc(((size_t)widest + STRIP) * sizeof(float)))) return "no memory";
     for (int n = 0; n < 3; n++) {
