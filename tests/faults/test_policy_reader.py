@@ -33,8 +33,8 @@ int main(int argc, char **argv) {
 }
 """
 SANITIZERS = ["-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-NUMBERS = [b"0e999", b"1e999", b"-1", b"4.5", b"1e400", b"00", b"+1", b"0x4", b"nan", b"null", b"[]"]
-NUMBERS += [b"-", b"1e", b"1.", b"4294967297", b"18446744073709551617", b"16385", b"2147483647", b""]
+NUMBERS = b"0e999 1e999 -1 4.5 1e400 00 +1 0x4 nan null [] - 1e 1. 16385 2147483647".split()
+NUMBERS += [b"", b"4294967297", b"18446744073709551617"]
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def sealed(header: bytes, payload: bytes) -> bytes:
 
 
 def originals(folder: Path) -> list[tuple[bytes, bytes]]:
-    """Headers and payloads of small policies: each algorithm, masks raw and deflated, fp32, fp16."""
+    """Headers and payloads of small policies of three algorithms, in fp32 and fp16."""
     random = np.random.default_rng(0)
     shapes = {
         "BC": {"vae.d": [(5, 4), (4, 4), (4, 1)]},
