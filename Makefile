@@ -29,6 +29,10 @@ SYNC := $(BIN)/uv pip sync --quiet --compile-bytecode --require-hashes
 
 $(READY): requirements.lock requirements-cpu.lock pyproject.toml
 	$(if $(filter auto cpu cuda,$(TORCH)),,$(error TORCH is $(TORCH); expected auto, cpu or cuda))
+	@case "$$PWD" in *[[:space:]\'\"\(\)\&\;\<\>\|\$$\`\\*?[\]\#~\!{}:]*) \
+	  echo "Snakemake gives the path of .venv to a shell as it is, and this folder's name has a"; \
+	  echo "space, a colon or a quote in it: $$PWD"; \
+	  echo "Clone into a folder whose path has none, and run make there."; exit 1;; esac
 	@command -v $(PYTHON) >/dev/null || { \
 	  echo "Triptych needs Python 3.11, 3.12 or 3.13, and there is no $(PYTHON) here."; \
 	  echo "Install it, or say where it is: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 1; }

@@ -1,10 +1,12 @@
 """`triptych doctor`, with fake programs on PATH: what works, what won't, what to do."""
 
+import shutil
 import subprocess
 import sys
 import threading
 from collections import namedtuple
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 
 import pytest
 
@@ -35,6 +37,25 @@ def test_a_package_that_is_missing_is_named(monkeypatch):
     there = [each for each in doctor.packages.distributions() if each.name != "tokenizers"]
     monkeypatch.setattr(doctor.packages, "distributions", lambda: there)
     assert doctor.python().status == FAILS and "without tokenizers" in doctor.python().found
+
+
+@pytest.mark.parametrize("name", ["a b", "it's", "a(1)", "a:b", "a&b", "grün+_-.=@%,"])
+def test_a_path_that_a_shell_would_split_is_refused_before_anything_is_installed(
+    tmp_path, monkeypatch, name
+):
+    folder = tmp_path / name
+    folder.mkdir()
+    root = Path(__file__).parents[2]
+    for file in ("Makefile", "requirements.lock", "requirements-cpu.lock", "pyproject.toml"):
+        shutil.copy(root / file, folder)
+    made = subprocess.run(
+        ["make", "setup", "PYTHON=no-such-python"], cwd=folder, capture_output=True, text=True
+    )
+    monkeypatch.setattr(doctor.sys, "prefix", str(folder / ".venv"))
+    splits = name[0] != "g"
+    assert made.returncode != 0
+    assert ("no-such-python" in made.stdout) != splits == (str(folder) in made.stdout)
+    assert (doctor.python().status == FAILS) == splits
 
 
 @pytest.mark.parametrize(("gigabytes", "status"), [(1, FAILS), (100, LIMITED), (3000, WORKS)])

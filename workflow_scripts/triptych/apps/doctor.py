@@ -40,6 +40,9 @@ HOSTS = (
 )
 """Where most of resources/sources.yaml comes from."""
 NETWORK_SECONDS, PROGRAM_SECONDS = 5, 60
+UNQUOTED = re.compile(r"""[\s'"()&;<>|$`\\*?\[\]#~!{}:]""")
+"""Characters that end or change a path where a shell or PYTHONPATH has it unquoted: Snakemake hands
+the interpreter to a shell so (snakemake#2645)."""
 
 
 class Finding(NamedTuple):
@@ -54,6 +57,9 @@ class Finding(NamedTuple):
 def python() -> Finding:
     """The interpreter, and whether what the library needs is installed beside it."""
     found = f"{platform.python_version()} in {sys.prefix}"
+    if wrong := UNQUOTED.search(sys.prefix):
+        do = f"clone into a folder without {wrong[0]!r} in its path, and make setup there"
+        return Finding("Python", FAILS, f"{found}, a path that no job can start from", do)
     needed = [Requirement(text) for text in packages.requires("triptych") or []]
     there = {canonicalize_name(each.name) for each in packages.distributions()}
     here = [each for each in needed if not each.marker or each.marker.evaluate({"extra": ""})]
