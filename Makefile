@@ -71,13 +71,13 @@ faults: $(DEV) ## kills and edits at many random moments, damaged inputs by the 
 	TRIPTYCH_KILLS=3 TRIPTYCH_MOMENTS=30 $(LONG) -n auto --dist loadfile tests/faults
 	$(LONG) -m long tests
 
-rehearsal: $(DEV) ## the paper scale's every rule at full shapes, on synthetic inputs; evening, overnight
+rehearsal: $(DEV) ## every rule of papers and beyond at full shapes, on synthetic inputs; evening, overnight
 	$(BIN)/python tests/rehearsal/run.py results/rehearsal --cores $(CORES)
 	$(BIN)/python tests/rehearsal/run.py results/rehearsal_evening --cores $(CORES) --scale evening rl
 	$(BIN)/python tests/rehearsal/run.py results/rehearsal_overnight --cores $(CORES) --scale overnight rl style
 
 clotho: $(DEV) ## the same of config/clotho.yaml and config/projection.yaml alone
-	$(BIN)/python tests/rehearsal/run.py results/rehearsal_clotho --cores $(CORES) \
+	$(BIN)/python tests/rehearsal/run.py results/rehearsal_clotho --cores $(CORES) --scale paper \
 	  --overlay config/clotho.yaml --overlay config/projection.yaml audio
 
 cluster: $(DEV) ## the offline-RL study on a private SLURM, as root: pre-empted, timed out, cancelled
@@ -112,7 +112,7 @@ docs: $(DEV) ## write the pages' figures, build docs/ as a site: site/index.html
 	$(BIN)/python docs/figures.py
 	$(BIN)/zensical build --strict
 
-config: $(READY) ## config/README.md from the schema: every key, type, range, default
+config: $(READY) ## config/README.md: every key, type, range, the demo's and the papers' values
 	$(BIN)/python docs/config_reference.py
 
 wheel: $(READY) ## dist/triptych-*.whl: the library with the workflow inside

@@ -1,10 +1,9 @@
-"""python docs/config_reference.py: config/README.md, every key of a config, from its schema.
+"""python docs/config_reference.py: write config/README.md, every key of a config.
 
-Types, ranges, the papers' values and what a key means come from config/schema/, the demo's values
-from config.yaml.
+Types, ranges and sentences come from config/schema/, the papers' values from config/paper/, the
+demo's from config.yaml.
 """
 
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -25,22 +24,23 @@ HEAD = """\
 
 `make config` writes this page from the schema and the shipped configs.
 
-The papers' values are the defaults. `config.yaml` at the top of the repository is the demo: what
-differs from them. A config of yours says what differs from the demo, or with `base: papers` what
-differs from the papers. Laid over these, in this order, are a clone's own `config/config.yaml`, or
-the `config.yaml` of the folder in which snakemake runs (or what a `module` is given as its
-`config`), files after `--configfile`, and `--config`. A key that a file has twice is refused.
-Tables are merged key by key, everything else is replaced, and `null` removes an entry of a table
-of names. The papers' scale:
+The papers' values are in `config/paper/`, a file for each, where every line says which section,
+equation or table it is from. `config.yaml` at the top of the repository is the demo: what differs
+from them. A config of yours says what differs from the demo, or with `base: papers` what differs
+from the papers. Laid over these, in this order, are a clone's own `config/config.yaml`, or the
+`config.yaml` of the folder in which snakemake runs (or what a `module` is given as its `config`),
+files after `--configfile`, and `--config`. A key that a file has twice is refused. Tables are
+merged key by key, everything else is replaced, and `null` removes an entry of a table of names.
 
-    snakemake --cores 8 --configfile config/paper.yaml
+    snakemake --cores 8 --configfile config/paper.yaml                       # the papers, nothing else
+    snakemake --cores 8 --configfile config/paper.yaml config/beyond.yaml    # and what they don't show
 
 `config/config.yaml` is where a study of one's own begins (a clone, `triptych init`, snakedeploy;
 docs/elsewhere.md). Paths are relative to the folder in which snakemake runs. A
 key that isn't below, or a value out of its range, is refused by name before any job starts.
 
-`<name>` stands for any name. Where entries differ, each has its value: `bc: half; bcq: narrow`. At
-the papers' scale an empty cell means: as in the demo.
+`<name>` stands for any name. Where entries differ, each has its value: `bc: half; bcq: narrow`. In
+the column of the papers an empty cell means: as in the demo.
 """
 
 
@@ -173,23 +173,6 @@ def _text(value: Any) -> str:
         return '""'
     text = yaml.safe_dump(value, default_flow_style=True, width=10**6, sort_keys=False)
     return text.removesuffix("\n").removesuffix("\n...")
-
-
-def _lines(text: str) -> dict[int, str]:
-    """Comments by the number of the line that they begin in, and go on below in one column."""
-    found: dict[int, str] = {}
-    last, column = -1, -1
-    for number, line in enumerate(text.splitlines()):
-        match = re.search(r"(?:^|\s)#\s+(.*)$", line)
-        if match is None:
-            column = -1
-        elif line.lstrip().startswith("#"):
-            if match.start(1) == column:
-                found[last] += f" {match[1]}"
-        else:
-            last, column = number, match.start(1)
-            found[number] = match[1]
-    return found
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ from triptych.report.palette import STYLE  # noqa: E402
 from triptych.report.statistics import Interval, mean_interval, ratio_interval  # noqa: E402
 from triptych.rl.report.figures import score_panels  # noqa: E402
 from triptych.rl.report.labels import METHOD_COLOURS, METHOD_LABELS, TASK_LABELS  # noqa: E402
+from triptych.scale import FILES, REHEARSAL  # noqa: E402
 from triptych.studies import foreseen, studies  # noqa: E402
 
 PAGES = (
@@ -50,12 +51,7 @@ STYLE_TASKS = {
 }
 AUDIO_MODELS = {"passt_n": "PaSST-N", "passt_s": "PaSST-S", "passt_s15": "PaSST-S15"}
 AUDIO_TASKS = {"forward": "a segment", "step": "a training step", "embedding": "a test split"}
-SCALES = {
-    "demo": (),
-    "overnight": ("config/overnight.yaml",),
-    "evening": ("config/paper.yaml", "config/evening.yaml"),
-    "paper": ("config/paper.yaml",),
-}
+SCALES = {name: files for name, files in FILES.items() if name != REHEARSAL}
 SAID = {
     r"papers' (\d+) claims": "claims",
     r"(\d+) of our own": "own",

@@ -35,7 +35,7 @@ SOURCES = read_yaml(SOURCE / "resources" / "sources.yaml")
 _READ = [
     *map(Path, [workflow.main_snakefile, *workflow.configfiles]),
     *(SOURCE / name for name in ("Snakefile", "config.yaml", "config/schema.yaml")),
-    *sorted([*SOURCE.glob("config/schema/*.yaml"), *SOURCE.glob("rules/*.smk")]),
+    *sorted([*SOURCE.glob("config/*/*.yaml"), *SOURCE.glob("rules/*.smk")]),
     SOURCE / "resources" / "sources.yaml",
 ]
 try:

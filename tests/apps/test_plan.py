@@ -102,5 +102,8 @@ def test_the_command_knows_every_rule_of_the_papers_graph(monkeypatch, capsys):
     assert main(["plan", "--configfile", "config/paper.yaml", "--cores", "8"]) == 0
     said = capsys.readouterr().out
     assert "unknown" not in said and f"\n{'all':<10}" in said and "Scale paper: about" in said
-    (hours,) = re.findall(r"about ([\d,]+) h on 8 cores and 1 GPU", said)
-    assert 150 < int(hours.replace(",", "")) < 600
+    (hours,) = re.findall(r"about ([\d.]+) h on 8 cores and 1 GPU", said)
+    (beyond,) = re.findall(r"With config/beyond\.yaml: .*, (\d+) GPU h,", said)
+    assert 30 < float(hours) < int(beyond) / 2
+    (line,) = re.findall(r"rl-ours-shuffled: no\..*", said)
+    assert "config/beyond.yaml" in line

@@ -35,11 +35,6 @@ def demo():
         ),
         (("rl", "training", "updates"), "many", "rl.training.updates is 'many' (str)"),
         (("rl", "training", "learning_rat"), 1, "rl.training has no key learning_rat; allowed are"),
-        (
-            ("audio", "captions", "batch"),
-            True,
-            "audio.captions has no key batch (batch: the Batch API is no longer used, delete the",
-        ),
         (("rl", "pruning", "scope"), "layer", "'layer' (str); allowed is one of part, network"),
         (
             ("rl", "tasks", "ant"),
@@ -58,7 +53,12 @@ def demo():
             [50, 100],
             "is 100 (int); allowed is less than 100",
         ),
-        (("rl", "sweep"), {}, "rl has no key sweep (sweep: it is rl.sweeps now, by name"),
+        (("rl", "sweep"), {}, "rl has no key sweep; allowed are tasks, collect"),
+        (
+            ("rl", "small_data"),
+            {"algorithms": ["IQL"]},
+            "rl.small_data lacks transitions, widths, seeds, methods; given were algorithms",
+        ),
         (("rl", "runs_per_job"), "some", "rl.runs_per_job is 'some' (str); allowed is"),
         (("device",), "tpu", "device is 'tpu' (str); allowed is one of auto, cpu, cuda"),
         (("rl", "widths", "paper", "actor"), [400], "at least 2 values"),
@@ -144,5 +144,9 @@ def test_a_clone_s_own_config_is_read(tmp_path):
         (tmp_path / name).mkdir()
     shutil.copytree(ROOT / "config", tmp_path / "config", dirs_exist_ok=True)
     shutil.copy(ROOT / "config.yaml", tmp_path)
-    (tmp_path / "config" / "config.yaml").write_text("rl: {training: {batch: 17}}\n")
+    own = tmp_path / "config" / "config.yaml"
+    own.write_text("rl: {training: {batch: 17}}\n")
     assert read_config(tmp_path)["rl"]["training"]["batch"] == 17
+    own.write_text("rl: {}\nrl: {}\n")
+    with pytest.raises(ConfigError, match=r"config\.yaml: the key rl .* line 1 .* line 2"):
+        read_config(tmp_path)

@@ -42,7 +42,8 @@ def keep_alone(root, wing):
     ]
     studies.write_text("".join(kept))
     for name in others.split("|"):
-        (root / "config" / "schema" / f"{name}.yaml").unlink()
+        for folder in ("schema", "paper"):
+            (root / "config" / folder / f"{name}.yaml").unlink()
     config = yaml.safe_load((root / "config.yaml").read_text())
-    own = {key: config[key] for key in ("scale", "device", wing)}
+    own = {key: config[key] for key in ("scale", "device", wing) if key in config}
     (root / "config.yaml").write_text(yaml.safe_dump(own))

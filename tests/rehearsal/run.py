@@ -1,4 +1,4 @@
-"""Rehearse the papers' scale here: every rule with its true shapes, on synthetic inputs.
+"""Rehearse the scale `beyond`, or another: every rule with its true shapes, on synthetic inputs.
 
 python tests/rehearsal/run.py FOLDER [--cores N] [--scale NAME] [--overlay FILE ...] [TARGET ...]
 
@@ -149,8 +149,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--cores", default="all")
-    parser.add_argument("--scale", choices=SCALES, default="paper", help="whose rules and shapes")
-    said = "laid over the papers' config, such as config/clotho.yaml; it may be given again"
+    parser.add_argument("--scale", choices=SCALES, default="beyond", help="whose rules and shapes")
+    said = "laid over the scale's config, such as config/clotho.yaml; it may be given again"
     parser.add_argument("--overlay", action="append", default=[], metavar="FILE", help=said)
     parser.add_argument("targets", nargs="*", default=["all"])
     given = parser.parse_intermixed_args()

@@ -1,4 +1,4 @@
-"""The rehearsal is of the papers' scale: its rules, shapes, sizes and formats."""
+"""The rehearsal is of the papers and what lies beyond: rules, shapes, sizes and formats."""
 
 from typing import Any
 
@@ -40,9 +40,10 @@ def test_the_rehearsals_run_the_rules_of_their_scales(tmp_path, monkeypatch):
     copy_checkout(tmp_path)
     python = [*warm.COMMAND, "-m", "snakemake"]
     monkeypatch.setattr("run.snakemake", lambda *arguments: [*python, *arguments])
-    paper = planned_rules(tmp_path, ["all"], PAPER)
-    assert {"rl_download", "style_download_coco", "style_download_weights"} <= paper
-    assert planned_rules(tmp_path, ["all"], PAPER, REHEARSAL) >= paper
+    beyond = planned_rules(tmp_path, ["all"], *SCALES["beyond"])
+    assert {"rl_download", "style_download_coco", "style_download_weights"} <= beyond
+    assert beyond > planned_rules(tmp_path, ["all"], PAPER)
+    assert planned_rules(tmp_path, ["all"], *SCALES["beyond"], REHEARSAL) == beyond
     for scale, targets in (("evening", ["rl"]), ("overnight", ["rl", "style"])):
         rehearsed = amounts(scale, targets, tmp_path)
         true = planned_rules(tmp_path, targets, *SCALES[scale])
@@ -50,7 +51,8 @@ def test_the_rehearsals_run_the_rules_of_their_scales(tmp_path, monkeypatch):
 
 
 def test_the_rehearsal_changes_amounts_alone() -> None:
-    paper, rehearsal = leaves(merged("paper.yaml")), leaves(merged("paper.yaml", "rehearsal.yaml"))
+    scale = ("paper.yaml", "beyond.yaml")
+    paper, rehearsal = leaves(merged(*scale)), leaves(merged(*scale, "rehearsal.yaml"))
     assert rehearsal.keys() == paper.keys()
     changed = {path for path in paper if paper[path] != rehearsal[path]}
     assert changed, "the rehearsal lowers nothing"

@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 SCALES = {
     "demo": [],
     "paper": ["config/paper.yaml"],
+    "beyond": ["config/paper.yaml", "config/beyond.yaml"],
     "evening": ["config/paper.yaml", "config/evening.yaml"],
 }
 CONDAS = ["--use-conda"]
@@ -72,7 +73,9 @@ def planned(python, folder, *arguments, program=PROGRAM):
     return done.returncode, done.stdout
 
 
-@pytest.mark.parametrize(("scale", "conda"), [("demo", []), ("paper", CONDAS), ("evening", [])])
+@pytest.mark.parametrize(
+    ("scale", "conda"), [("demo", []), ("paper", CONDAS), ("beyond", []), ("evening", [])]
+)
 def test_a_strangers_snakemake_plans_each_scale(python, tmp_path, scale, conda):
     overlays = [ROOT / name for name in SCALES[scale]]
     code, said = planned(python, tmp_path, *conda, *(["--configfile", *overlays] * bool(overlays)))

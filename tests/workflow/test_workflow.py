@@ -22,16 +22,19 @@ def test_a_small_study_that_calls_itself_the_papers_is_refused(planned_in):
     assert "the values are not the paper's" in text and "Say scale: custom" in text
 
 
-def test_the_paper_scale_trains_runs_in_one_job_from_downloads_and_on_coco(planned_in):
+def test_the_paper_scale_trains_what_the_papers_show(planned_in):
     text = planned_in.snakemake("--dry-run", config="config/paper.yaml")
     counts = dict(re.findall(r"^((?:rl|style)_\w+)\s+(\d+)$", text, re.MULTILINE))
     assert counts["rl_train"] == "24"  # dense, and seven sparsities
-    assert counts["rl_download"] == "6"  # each task's, and medium data for other masks
+    assert counts["rl_download"] == "3"  # no medium data: those are for config/beyond.yaml
     assert "rl_collect" not in counts
     assert counts["style_download_weights"] == "3"
     assert counts["style_download_coco"] == "1"
-    assert counts["style_train"] == "3"
+    assert counts["style_train"] == "1"
     assert counts["style_download_picture"] == "5"  # three paintings, two photographs
+    audio = dict(re.findall(r"^(audio_\w+)\s+(\d+)$", text, re.MULTILINE))
+    assert audio["audio_pretrain"] == "10"  # the rows of Table 2
+    assert audio["audio_corpus"] == "1"
 
 
 def test_a_wrong_value_gets_one_message_before_any_job(fresh):

@@ -8,26 +8,12 @@ import yaml
 from triptych.core.files import atomic_path, read_frames
 from triptych.core.job import job
 from triptych.core.provenance import SOURCE
-from triptych.report.claims import NOT, ON_ITS_DATA
 from triptych.report.embedding import preview
 from triptych.report.manifest import of_this_run, read_records
 from triptych.report.page import Page, PageStudy, page_claims, page_figures, render_page
 from triptych.report.timings import timing_table, versions
-from triptych.scale import FILES, larger_than, shipped
-from triptych.studies import files_of, foreseen, studies
-
-
-def prices(scale: str, sources: dict) -> dict[str, str]:
-    """The smallest larger scale that decides a claim, or shows it with substitutes, by claim."""
-    found: dict[str, str] = {}
-    for larger in larger_than(scale):
-        for claim, lacking in foreseen(shipped(larger, SOURCE), sources).items():
-            how = "decides it" if lacking.decided == ON_ITS_DATA else "shows it with substitutes"
-            if lacking.decided != NOT:
-                file = (FILES[larger] or ("config.yaml",))[-1]
-                found.setdefault(claim, f"{file} {how}.")
-    return found
-
+from triptych.scale import deciding
+from triptych.studies import files_of, studies
 
 with job(snakemake):
     given, params = snakemake.input, snakemake.params
@@ -35,14 +21,15 @@ with job(snakemake):
     captions = {Path(path).stem: Path(path).read_text(encoding="utf-8") for path in given.captions}
     pictures = {Path(path).stem.split("_")[0]: Path(path) for path in given.pictures}
     verdicts, published = pd.read_csv(given.claims), read_frames(given.published_claims)
-    deciding = prices(params.scale, yaml.safe_load(Path(given.sources).read_text("utf-8")))
+    sources = yaml.safe_load(Path(given.sources).read_text("utf-8"))
+    larger = deciding(params.scale, SOURCE, sources)
     parts = [
         PageStudy(
             name,
             study.TITLE,
             study.PAPER,
             params.facts[name],
-            page_claims(name, verdicts, published, study.CLAIMS, deciding),
+            page_claims(name, verdicts, published, study.CLAIMS, larger),
             study.sections(
                 files_of(name, given),
                 params.settings[name],

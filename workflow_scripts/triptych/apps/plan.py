@@ -66,7 +66,7 @@ class Cost:
 
 def add_commands(commands: Any) -> None:
     """Add the command to the subparsers of `triptych`."""
-    summary = "say what a run will take: jobs, hours, memory, downloads, disk"
+    summary = "show what a run will take: jobs, hours, memory, downloads, disk, claims"
     parser = command(commands, "plan", _plan, summary, DESCRIPTION, EXAMPLES)
     laid = "laid over config.yaml, as for snakemake"
     parser.add_argument("--configfile", nargs="*", type=Path, default=[], metavar="FILE", help=laid)
@@ -77,34 +77,61 @@ def add_commands(commands: Any) -> None:
 def _plan(options: argparse.Namespace) -> int:
     from triptych.core.config import read_config
     from triptych.core.provenance import source_of
-    from triptych.scale import nearest, scale_of
+    from triptych.scale import BEYOND, FILES, PAPER, nearest, scale_of
 
     check_workflow(root := Path.cwd())
+    source = source_of(root)
     jobs = read_jobs(dry_run(root, options.configfile))
     config = read_config(root, options.configfile)
-    scale = scale_of(config, source_of(root))
-    known = nearest(config, source_of(root))
-    costs = read_costs(source_of(root) / COSTS, known)
-    each = [costs.get(job.rule, Cost(source="unknown")) for job in jobs]
+    scale, known = scale_of(config, source), nearest(config, source)
+    costs = costs_of(jobs, source, known)
     for number, benchmark in measured(root, jobs, options.configfile):
-        each[number] = _as_measured(each[number], jobs[number], benchmark)
-    said = scale if scale == known else f"{scale}, whose jobs count as those of {known}"
-    print(page(jobs, each, said, options.cores, options.gpus if any(j.gpu for j in jobs) else 0))
-    print(claims_page(config, source_of(root) / "resources" / "sources.yaml"))
+        costs[number] = _as_measured(costs[number], jobs[number], benchmark)
+    name = scale if scale == known else f"{scale}, whose jobs count as those of {known}"
+    print(page(jobs, costs, name, options.cores, options.gpus if any(j.gpu for j in jobs) else 0))
+    if scale in (PAPER, BEYOND):
+        other = BEYOND if scale == PAPER else PAPER
+        jobs = read_jobs(dry_run(root, [source / file for file in FILES[other]]))
+        word = "With" if other == BEYOND else "Without"
+        print(f"{word} config/beyond.yaml: {totals(jobs, costs_of(jobs, source, other))}.")
+    print(claims_page(config, scale, source))
     return 0
 
 
-def claims_page(config: Mapping[str, Any], sources: Path) -> str:
-    """A line for each claim: whether a run of this config can decide it, and what it would lack."""
+def costs_of(jobs: Sequence[Job], source: Path, scale: str) -> list[Cost]:
+    """The cost of each job at a scale, by `source`/resources/costs.csv."""
+    costs = read_costs(source / COSTS, scale)
+    return [costs.get(job.rule, Cost(source="unknown")) for job in jobs]
+
+
+def totals(jobs: Sequence[Job], costs: Sequence[Cost]) -> str:
+    """The number of jobs, core hours, GPU hours and downloads of a run."""
+    return (
+        f"{len(jobs)} jobs, {_digits(_sum(costs) / 3600)} core h, "
+        f"{_digits(_sum(costs, 'gpu_hours'))} GPU h, {_size(_sum(costs, 'download_mb'))} of "
+        "downloads"
+    )
+
+
+def claims_page(config: Mapping[str, Any], scale: str, source: Path) -> str:
+    """A line for each claim: whether a run of this config can decide it, what it would lack, and
+    which larger scale decides it."""
     import yaml
 
+    from triptych.report.claims import ON_ITS_DATA, sentence
+    from triptych.scale import deciding
     from triptych.studies import foreseen
 
-    lacking = foreseen(config, yaml.safe_load(sources.read_text(encoding="utf-8")))
+    sources = yaml.safe_load((source / "resources" / "sources.yaml").read_text(encoding="utf-8"))
+    lacking, larger = foreseen(config, sources), deciding(scale, source, sources)
     decided = Counter(each.decided for each in lacking.values())
-    lines = [f"Claims: {', '.join(f'{count} {word}' for word, count in decided.items())}."]
-    lines += [f"  {name}: {each.decided}. {each.text()}" for name, each in lacking.items()]
-    return "\n".join(["", *lines])
+    lines = ["", f"Claims: {', '.join(f'{count} {word}' for word, count in decided.items())}."]
+    for claim, lacks in lacking.items():
+        line = f"  {claim}: {lacks.decided}."
+        if lacks.decided != ON_ITS_DATA:
+            line += f" {sentence([lacks.text()])} {larger.get(claim, '')}".rstrip()
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def dry_run(root: Path, overlays: Sequence[Path], everything: bool = True) -> str:
@@ -152,13 +179,14 @@ def read_jobs(text: str) -> list[Job]:
 
 
 def read_costs(path: Path, scale: str) -> dict[str, Cost]:
-    """What a job of each rule takes at a scale, by the rule's name.
+    """The cost of a job of each rule at a scale, by the rule's name.
 
-    A rule without a row of the scale takes what it takes in the demo, or else at any other.
+    A rule without a row of the scale costs what it does at the scale `paper`, if this is `beyond`,
+    else in the demo, or else at any other.
     """
     with path.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
-    order = {"demo": 1, scale: 2}
+    order = {"demo": 1, "paper": 2 if scale == "beyond" else 0, scale: 3}
     costs: dict[str, Cost] = {}
     for row in sorted(rows, key=lambda row: order.get(row["scale"], 0)):
         numbers = {

@@ -117,7 +117,11 @@ class Workflow:
 
     def variations(self, wildcards: Any) -> str:
         """The new captions that models of a corpus are fine-tuned with."""
-        kind = self.config["corpora"][wildcards.corpus].get("new_captions", "checked")
+        return self._variations(wildcards.corpus)
+
+    def _variations(self, corpus: str) -> str:
+        """The file of the new captions that models of a corpus are fine-tuned with."""
+        kind = self.config["corpora"][corpus].get("new_captions", "checked")
         name = "unfiltered" if kind == "unfiltered" else "variations"
         return f"results/audio/captions/{name}.csv"
 
@@ -187,7 +191,7 @@ class Workflow:
             ],
             "asked": ["results/audio/data/clotho/queries.csv"],
             "published": ["resources/published/audio_table2.csv"],
-            "variations": ["results/audio/captions/variations.csv"],
+            "variations": [self._variations(self.config["evaluated"])],
             "unfiltered": ["results/audio/captions/unfiltered.csv"],
             "usage": ["results/audio/captions/usage.csv"],
         }

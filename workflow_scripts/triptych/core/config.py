@@ -1,6 +1,5 @@
 """The config of a run: read from its files, and refused with one message where it isn't allowed."""
 
-import copy
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,9 @@ from jsonschema.exceptions import ValidationError, best_match
 
 from triptych.core.provenance import source_of
 
+COMMON = {"base": "demo", "scale": "custom", "device": "auto"}
+"""Values of the keys that belong to no study, where no file has them."""
+
 
 class ConfigError(ValueError):
     """A configuration that the schema does not allow."""
@@ -22,9 +24,8 @@ class ConfigError(ValueError):
 def check_config(config: Mapping[str, Any], schema: str | os.PathLike[str]) -> None:
     """Raise ConfigError naming the key, what was given and what is allowed, if anything is amiss.
 
-    `schema` is a YAML file with a JSON schema of draft 2020-12, in which `removed` says what to do
-    about keys that an object had once. The files of the folder beside it, of its name, are the
-    schemas of sections, which are required.
+    `schema` is a YAML file with a JSON schema of draft 2020-12. The files of the folder beside it,
+    of its name, are the schemas of sections.
     """
     error = best_match(_validator(Path(schema)).iter_errors(config))
     if error is not None:
@@ -43,22 +44,22 @@ def merged(base: Mapping[str, Any], overlay: Mapping[str, Any]) -> dict[str, Any
 def completed(overlay: Mapping[str, Any], root: Path) -> dict[str, Any]:
     """The whole config of a run: the papers' values, the demo's over them, an overlay over both.
 
-    The papers' are the defaults in `root`/config/schema; the demo's, in `root`/config.yaml, are
-    left out where the overlay says `base: papers`. In a table of names null removes an entry.
+    The papers' stand in `root`/config/paper; the demo's, in `root`/config.yaml, are left out where
+    the overlay says `base: papers`. In a table of names null removes an entry.
     """
-    schema = read_schema(root / "config" / "schema.yaml")
-    config: dict[str, Any] = _defaults(schema)
+    config = {**COMMON, **paper_values(root)}
     if overlay.get("base") != "papers":
         config = merged(config, read_yaml(root / "config.yaml"))
+    schema = read_schema(root / "config" / "schema.yaml")
     return _without_removed(merged(config, overlay), schema, schema["$defs"])
 
 
-def _defaults(schema: Mapping[str, Any]) -> Any:
-    """An object with the default of each key that has one, at any depth."""
-    if "properties" not in schema or isinstance(schema.get("additionalProperties"), Mapping):
-        return copy.deepcopy(schema["default"])
-    parts = schema["properties"].items()
-    return {key: _defaults(part) for key, part in parts if "default" in part}
+def paper_values(root: Path) -> dict[str, Any]:
+    """The sections of all studies as the papers have them, from `root`/config/paper."""
+    sections: dict[str, Any] = {}
+    for file in sorted((root / "config" / "paper").glob("*.yaml")):
+        sections |= read_yaml(file)
+    return sections
 
 
 def _without_removed(value: Any, schema: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
@@ -84,6 +85,7 @@ def read_config(root: Path, overlays: Sequence[Path] = ()) -> dict[str, Any]:
     config: dict[str, Any] = {}
     own = root / ("config.yaml" if root.resolve() != source else "config/config.yaml")
     for file in (*filter(Path.exists, [own]), *overlays):
+        check_unique_keys(file)
         config = merged(config, read_yaml(file) or {})
     return completed(config, source)
 
@@ -141,14 +143,14 @@ def check_unique_keys(path: Path) -> None:
             waiting.append((f"{place}{name}.", value))
 
 
+@cache
 def read_schema(schema: Path) -> dict[str, Any]:
-    """A schema with its sections in it, and theirs among its `$defs`."""
+    """A schema with its sections as properties and their `$defs` among its own."""
     whole: dict[str, Any] = read_yaml(schema)
     for section in sorted(schema.with_suffix("").glob("*.yaml")):
         part = read_yaml(section)
         whole["$defs"] |= part.pop("$defs", {})
         whole["properties"][section.stem] = part
-        part["default"] = {}
     return whole
 
 
@@ -159,10 +161,7 @@ def _explain(error: ValidationError) -> str:
     if rule == "additionalProperties":
         known = schema.get("properties", {})
         unknown = ", ".join(sorted(_name(name) for name in given if name not in known))
-        removed = "".join(
-            f" ({name}: {why})" for name, why in schema.get("removed", {}).items() if name in given
-        )
-        return f"{key} has no key {unknown}{removed}; allowed are {', '.join(known)}"
+        return f"{key} has no key {unknown}; allowed are {', '.join(known)}"
     if rule == "required":
         missing = ", ".join(name for name in limit if name not in given)
         return f"{key} lacks {missing}; given were {', '.join(map(_name, given)) or 'no keys'}"
