@@ -32,8 +32,8 @@ from the papers. Laid over these, in this order, are a clone's own `config/confi
 files after `--configfile`, and `--config`. A key that a file has twice is refused. Tables are
 merged key by key, everything else is replaced, and `null` removes an entry of a table of names.
 
-    snakemake --cores 8 --configfile config/paper.yaml                       # the papers, nothing else
-    snakemake --cores 8 --configfile config/paper.yaml config/beyond.yaml    # and what they don't show
+    snakemake --cores 8 --configfile config/paper.yaml                      # the papers alone
+    snakemake --cores 8 --configfile config/paper.yaml config/beyond.yaml   # and our extras
 
 `config/config.yaml` is where a study of one's own begins (a clone, `triptych init`, snakedeploy;
 docs/elsewhere.md). Paths are relative to the folder in which snakemake runs. A

@@ -1,7 +1,7 @@
-"""The papers' values as their texts print them, against the config that config/paper.yaml resolves to.
+"""The papers' values as their texts print them, against the config of config/paper.yaml.
 
-VALUES is typed from the texts, so that a slip in config/paper/ can't pass. Where a text is silent or
-its authors' code differs, the row names the code.
+VALUES is typed from the texts, so that a slip in config/paper/ can't pass. Where a text is silent
+or its authors' code differs, the row names the code.
 """
 
 import re
@@ -229,10 +229,7 @@ def test_the_schema_holds_a_sentence_for_each_key_and_no_value() -> None:
             return
         assert "default" not in part, path
         for name, below in part.get("properties", {}).items():
-            described = isinstance(below, dict) and {"description", "const", "minItems"} & set(
-                below
-            )
-            assert described, f"{path}.{name}"
+            assert {"description", "const", "minItems"} & set(below), f"{path}.{name}"
         for name, below in part.items():
             if name not in ("if", "then", "allOf"):
                 keys(below, f"{path}.{name}")
