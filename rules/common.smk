@@ -19,7 +19,13 @@ from triptych.core.config import (
     read_yaml,
 )
 from triptych.core.job_lock import SNAKEMAKE, this_process
-from triptych.core.provenance import CodeChanged, digests_of_run, python_path
+from triptych.core.provenance import (
+    RESUME,
+    CodeChanged,
+    link_to,
+    planned_code,
+    python_path,
+)
 from triptych.report.files import figure_files, table_files
 from triptych.scale import scale_of
 from triptych.studies import NAMES, workflows
@@ -47,15 +53,25 @@ try:
     WINGS = {
         name: module.Workflow(config, SOURCES) for name, module in workflows().items()
     }
-    _CODE = digests_of_run(_READ, workflow.is_main_process, ".snakemake/triptych")
+    CODE = planned_code(_READ, workflow.is_main_process)
 except (ConfigError, CodeChanged) as error:
     raise WorkflowError(str(error))
-os.environ[SNAKEMAKE] = this_process()
+os.environ.update({SNAKEMAKE: this_process(), RESUME: config["resume"]})
 
 
-def code(rule):
-    """Digest of a rule's script and all it imports; in params, it reruns the rule when that changes."""
-    return _CODE[rule]
+def code(rule, methods=()):
+    """A param: digests of what computes with a rule, its script and `methods` (core/provenance.py).
+
+    methods: dotted modules that the job's rows name, or a function of wildcards.
+    """
+    script = f"{rule.replace('_', '/', 1)}.py"
+
+    def digests(wildcards):
+        return CODE.digests(
+            script, methods(wildcards) if callable(methods) else methods
+        )
+
+    return digests
 
 
 # What each figure and table says of itself, and its files; rules/report.smk makes them targets.
@@ -81,9 +97,16 @@ def kept(file, keep):
     return file if keep else temp(file)
 
 
+# Snakemake knows inputs by their paths: elsewhere than in a checkout they begin with this link, so
+# that another clone or wheel with the same files makes nothing stale.
+SHIPPED = (
+    "" if SOURCE == Path.cwd() else f"{link_to(SOURCE, '.snakemake/triptych/shipped')}/"
+)
+
+
 def shipped(name):
-    """A file of this repository: by its name where snakemake runs here, elsewhere by its whole path."""
-    return local(name if SOURCE == Path.cwd() else f"{SOURCE}/{name}")
+    """A file of this repository, by its path there."""
+    return local(f"{SHIPPED}{name}")
 
 
 def found(asked):
@@ -100,8 +123,9 @@ def found(asked):
 def made(value):
     """A value in params in which paths below results/ are this run's: below a module's prefix, too."""
 
-    def named(wildcards, output):
-        prefix = str(output[0]).partition("results/")[0]
+    def named(wildcards):
+        # A function of `output`, too, would be told it, but Snakemake reruns nothing for its values.
+        prefix = str(rules.report_claims.output[0]).partition("results/")[0]
         asked = value(wildcards) if callable(value) else value
         return placed(asked, prefix, dict(wildcards.items()))
 

@@ -1,21 +1,18 @@
 """Copies of the checkout, to run a tiny version of the studies in."""
 
+import json
 import os
-import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import warm
 import yaml
 
-from triptych.core.provenance import read_code, trees_file
-
 ROOT = Path(__file__).parents[1]
+LISTED = Path(__file__).with_name("listed_jobs.py")
 COLD = [sys.executable]
 """The interpreter of a run to be compared with a warm one: each job in a process of its own, which
 starts anew and hashes anew."""
@@ -32,27 +29,32 @@ class Checkout:
 
     def snakemake(self, *arguments, config="tiny.yaml", check=True, python=warm.COMMAND, cores=2):
         """Run snakemake there, with its jobs in warm processes; stdout and stderr as one text."""
-        command = [*python, "-m", "snakemake", *arguments]
+        done = self._run([*python, "-m", "snakemake", *arguments], config, cores)
+        if check and done.returncode:
+            raise AssertionError(done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
+    def jobs(self, *targets, config="tiny.yaml"):
+        """The jobs that a run for the targets would start, targets left out: for each its
+        `rule_name`, `wildcards`, `input`, `output` and `reason`."""
+        done = self._run([*warm.COMMAND, str(LISTED), *(targets or ["rl"])], config, 2)
+        assert not done.returncode, done.stderr
+        lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+        jobs = [job for line in lines if (job := json.loads(line))["output"]]
+        assert jobs or "Nothing to be done" in done.stdout + done.stderr
+        return jobs
+
+    def stale(self, *targets):
+        """The rules of these jobs."""
+        return {job["rule_name"] for job in self.jobs(*targets)}
+
+    def _run(self, command, config, cores):
         command += ["--cores", str(cores)] if cores else []
         command += ["--configfile", config] if config else []
         environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-        done = subprocess.run(
-            command,
-            cwd=self.root,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
+        return subprocess.run(
+            command, cwd=self.root, env=environment, capture_output=True, text=True
         )
-        if check and done.returncode:
-            raise AssertionError(done.stdout)
-        return done.stdout
-
-    def stale(self, *targets):
-        """Names of the rules that a dry run for the targets would start, `rl` left out."""
-        text = self.snakemake(*(targets or ["rl"]), "--dry-run", "--quiet", "reason")
-        found = re.findall(r"^(?:local)?rule (\w+):", text, re.MULTILINE)
-        return set(found) - {"rl"}
 
     def edit(self, path, old, new):
         """Replace a text in a file of the checkout."""
@@ -62,19 +64,9 @@ class Checkout:
         file.write_text(text.replace(old, new, 1))
 
 
-@cache
-def parsed():
-    """What planning keeps of the library's code, so that no checkout parses it all."""
-    known = trees_file(tempfile.mkdtemp())
-    read_code(known=known)
-    return known
-
-
 def copy_checkout(target):
     """A checkout of one task in a folder."""
-    kept = target / ".snakemake" / "triptych"
-    kept.mkdir(parents=True, exist_ok=True)
-    shutil.copy(parsed(), kept)
+    target.mkdir(parents=True, exist_ok=True)
     names = ("Snakefile", "config.yaml", "config", "rules", "workflow", "workflow_scripts", "envs")
     names += ("profiles", "resources", "docs")
     for name in names:

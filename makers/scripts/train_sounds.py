@@ -29,11 +29,11 @@ with job(snakemake):
     training = {**settings["training"], "precision": precision}
     made_for = fingerprint({**dict(params.items()), "training": training}, [])
     sounds, scenes = (Path(params.checkpoint) / name for name in ("pool", "scenes"))
-    write_pool(sounds, PoolSettings(**settings["sounds"]), made_for)
+    write_pool(sounds, PoolSettings(**settings["sounds"]), made_for.digest)
     pool = Pool(sounds)
     mixer = Mixer(pool, frames_of(settings))
     seed = settings["sounds"]["seed"]
-    write_measured(scenes, mixer, settings["scenes"], seed, made_for)
+    write_measured(scenes, mixer, settings["scenes"], seed, made_for.digest)
     mixed = Measured(scenes, settings["scenes"])
     held_out = [mixer.held_out(number) for number in range(pool.settings.held_out)]
     learned = learn(

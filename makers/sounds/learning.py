@@ -38,7 +38,7 @@ from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import precision_context
 from triptych.core.files import write_csv
 from triptych.core.stopping import Stop
-from triptych.core.training_loop import Rhythm, TrainingLoop, all_finite, exploded
+from triptych.core.training_loop import LoopSettings, TrainingLoop, all_finite, exploded
 from triptych.core.weights import save_weights
 
 logger = logging.getLogger(__name__)
@@ -166,14 +166,14 @@ def learn(
     finite or the loss explodes. The log's seconds count all attempts.
     """
     run = _Learning(entry, scenes, measured(held_out), settings, device)
-    rhythm = Rhythm(
+    loop_settings = LoopSettings(
         settings.steps,
         ("step", "steps"),
-        look=settings.log_every,
-        save=settings.checkpoint_every,
+        check_every=settings.log_every,
+        save_every=settings.checkpoint_every,
         advice="Lower small.training.learning_rate.",
     )
-    loop = TrainingLoop(run, rhythm, checkpoint, lambda: stop.reason)
+    loop = TrainingLoop(run, loop_settings, checkpoint, lambda: stop.reason)
     loop.restore(device)
     loop.run(f"small model on {len(scenes.kinds)} scenes", run.step)
     return run.learned()
@@ -258,7 +258,7 @@ class _Learning:
         order = keyed("order", self._settings.seed, step // each).permutation(many)
         return order[step % each * batch :][:batch].tolist()
 
-    def trouble(self) -> str:
+    def check_divergence(self) -> str:
         """What is wrong with the losses since the last row, or with the weights."""
         mean = float(self._summed) / max(1, self._since_row())
         if not math.isfinite(mean):

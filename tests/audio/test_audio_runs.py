@@ -17,7 +17,7 @@ from triptych.audio.scoring.metrics import columns_of, mean_average_precision, s
 from triptych.audio.training import runs
 from triptych.audio.training.batches import Batches
 from triptych.audio.training.corpus import read_pairs
-from triptych.audio.training.runs import result_digest, train_runs
+from triptych.audio.training.runs import result_fingerprint, train_runs
 from triptych.core.errors import InputError
 from triptych.core.stopping import Stopped
 
@@ -189,15 +189,16 @@ def test_a_training_clip_without_caption_is_told(corpus, tmp_path):
 
 def test_a_digest_tells_what_determines_a_result_and_nothing_else(corpus, tmp_path):
     (tmp_path / "index.csv").write_text("a")
-    params = {"training": {"batch": 4, "workers": 0}, "runs": [1], "checkpoint": "x", "code": "y"}
+    params = {"training": {"batch": 4, "workers": 0}, "runs": [1], "checkpoint": "x"}
+    params["code"] = {"losses.py": "y"}
 
     def digest(folder=tmp_path, **changes):
-        return result_digest({**params, **changes}, [corpus / "manifest.csv", folder])
+        return result_fingerprint({**params, **changes}, [corpus / "manifest.csv", folder])
 
     first = digest()
     assert digest(runs=[1, 2], checkpoint="z", training={"batch": 4, "workers": 7}) == first
     assert digest(training={"batch": 5, "workers": 0}) != first
-    assert digest(code="z") != first
+    assert digest(code={"losses.py": "z"}) != first
     (tmp_path / "0.bin").write_text("not looked at: the index tells of it")
     assert digest() == first
     (tmp_path / "index.csv").write_text("b")

@@ -21,7 +21,7 @@ def snakemake(tmp_path):
         input=[],
         output=[str(tmp_path / "out.csv")],
         wildcards={"task": "hopper"},
-        params={"code": "abc", "updates": 3},
+        params={"code": {}, "updates": 3},
         threads=1,
     )
 
@@ -43,8 +43,7 @@ def test_provenance_says_how_a_result_was_made(snakemake, tmp_path):
         pass
     record = json.loads((tmp_path / "results/provenance/rl_something/hopper.json").read_text())
     assert record["rule"] == "rl_something"
-    assert record["code_digest"] == "abc"
-    assert record["params"] == {"code": "abc", "updates": 3}
+    assert record["params"] == {"code": {}, "updates": 3}
     assert record["seconds"] >= 0
     assert record["peak_memory_bytes"] > 1e6
     assert "python" in record["packages"]

@@ -1,81 +1,192 @@
-"""Code digests follow imports and content, not file times; fingerprints follow params and data."""
+"""Digests of code follow what computes; fingerprints follow parameters, data and code by name."""
 
+import json
 import os
-import shutil
+from pathlib import Path
 
 import pytest
 
-from triptych.core.provenance import LIBRARY, fingerprint, read_code
-from triptych.studies import NAMES
+from triptych.core.provenance import (
+    PLAN,
+    Code,
+    CodeChanged,
+    check_code,
+    fingerprint,
+    link_to,
+    planned_code,
+)
+
+SCRIPT = "study/script.py"
+MODULE = '''
+"""What it computes."""
+
+import logging
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from package.other import VALUE as ANNOTATED
+
+logger = logging.getLogger(__name__)
+
+LABEL = "Deep"
+VALUE = 1
+"""A number."""
+
+
+def compute(x: int) -> int:
+    """Its square."""
+    if x < 0:
+        raise ValueError(f"{x} is negative")
+    logger.info("computing %d", x)
+    return x * x
+'''
 
 
 @pytest.fixture
 def library(tmp_path):
-    """study/script.py imports package.used, which imports package.deep; not package.other."""
-    package = tmp_path / "package"
-    package.mkdir()
-    (package / "__init__.py").write_text("")
-    (package / "used.py").write_text("from package import deep\nVALUE = deep.VALUE\n")
-    (package / "deep.py").write_text("VALUE = 1\n")
-    (package / "other.py").write_text("VALUE = 2\n")
-    (tmp_path / "study").mkdir()
-    (tmp_path / "study" / "script.py").write_text("import os\nfrom package.used import VALUE\n")
+    """study/script.py imports package.used, which imports package.deep within a function."""
+    files = {
+        "package/__init__.py": '"""Nothing."""\n',
+        "package/used.py": "def value():\n    from package import deep\n    return deep.VALUE\n",
+        "package/deep.py": MODULE,
+        "package/other.py": "VALUE = 2\n",
+        "package/logs.py": "from package.other import VALUE\nINFRASTRUCTURE = True\n",
+        "package/methods/one.py": "from package.deep import VALUE\n",
+        "package/methods/two.py": "VALUE = 2\n",
+        SCRIPT: "import os\nfrom package.logs import VALUE\nfrom package.used import value\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
     return tmp_path
 
 
-def digest(library):
-    return read_code(library).digests["study/script.py"]
+def digests(library, *methods):
+    return Code(library).digests(SCRIPT, methods)
 
 
-def test_editing_a_module_that_is_imported_indirectly_changes_the_digest(library):
-    before = digest(library)
-    (library / "package" / "deep.py").write_text("VALUE = 3\n")
-    assert digest(library) != before
+def edit(library, old, new, file="package/deep.py"):
+    text = (library / file).read_text()
+    assert old in text
+    (library / file).write_text(text.replace(old, new, 1))
 
 
-@pytest.mark.parametrize("module", ["package/other.py", "unrelated.py"])
-def test_editing_a_module_that_is_not_imported_changes_nothing(library, module):
-    before = digest(library)
-    (library / module).write_text("VALUE = 'another'\n")
-    assert digest(library) == before
+def test_modules_that_compute_are_followed_through_imports_and_infrastructure_is_not(library):
+    assert list(digests(library)) == ["package/deep.py", "package/used.py", SCRIPT]
 
 
-def test_comments_formatting_and_file_times_do_not_count(library):
-    before = digest(library)
-    (library / "package" / "deep.py").write_text("# a comment\nVALUE   =  1\n")
-    os.utime(library / "study" / "script.py", (1, 1))
-    assert digest(library) == before
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("What it computes.", "Computes."),
+        ("A number.", "One."),
+        ("Its square.", "The square."),
+        ('"Deep"', '"Deeper"'),
+        ("computing %d", "now %d"),
+        ("{x} is negative", "negative: {x}"),
+        ("    return x * x", "    # squared\n    return  x*x"),
+        ("package.other import VALUE", "package.used import value"),
+    ],
+)
+def test_what_changes_no_number_changes_no_digest(library, old, new):
+    before = digests(library)
+    edit(library, old, new)
+    os.utime(library / "package/used.py", (1, 1))
+    assert digests(library) == before
 
 
-def test_a_fingerprint_changes_with_params_and_with_the_bytes_of_the_data(tmp_path):
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("VALUE = 1", "VALUE = 3"),
+        ("return x * x", "return x + x"),
+        ("x < 0", "x <= 0"),
+        ("raise ValueError", "raise TypeError"),
+    ],
+)
+def test_an_edit_of_code_changes_its_module_alone(library, old, new):
+    before = digests(library)
+    edit(library, old, new)
+    after = digests(library)
+    assert {file for file in before if before[file] != after[file]} == {"package/deep.py"}
+
+
+def test_a_method_counts_where_it_is_named(library):
+    named = digests(library, "package.methods.one")
+    assert {*named} == {*digests(library), "package/methods/one.py"}
+    edit(library, "VALUE = 2", "VALUE = 3", "package/methods/two.py")
+    assert digests(library, "package.methods.one") == named
+    edit(library, "import VALUE", "import VALUE as V", "package/methods/one.py")
+    assert digests(library, "package.methods.one") != named
+
+
+def test_a_users_own_module_counts_with_what_lies_beside_it(library, tmp_path_factory, monkeypatch):
+    own = tmp_path_factory.mktemp("own")
+    (own / "mine.py").write_text("import json\nimport near\n")
+    (own / "near.py").write_text("VALUE = 1\n")
+    monkeypatch.setenv("PYTHONPATH", str(own))
+    assert {"mine.py", "near.py"} == {*digests(library, "mine")} - {*digests(library)}
+    before = digests(library, "mine")
+    (own / "near.py").write_text("VALUE = 2\n")
+    assert digests(library, "mine") != before
+    assert digests(library, "torch") == digests(library)  # an installed package
+
+
+@pytest.mark.parametrize(
+    ("script", "modules"),
+    [("rl/train.py", 35), ("audio/pretrain.py", 45), ("style/shipped_paintings.py", 2)],
+)
+def test_a_job_depends_on_few_modules_and_none_of_the_infrastructure(script, modules):
+    code = Code().digests(script)
+    assert script in code and len(code) <= modules
+    assert not {"triptych/core/job.py", "triptych/core/files.py"} & set(code)
+
+
+def test_a_job_of_changed_code_fails_by_the_modules_name():
+    planned = Code().digests("rl/train.py")
+    check_code(planned)
+    planned["triptych/rl/algorithms/bcq.py"] = "another"
+    with pytest.raises(
+        CodeChanged, match=r"^workflow_scripts/triptych/rl/algorithms/bcq\.py changed"
+    ):
+        check_code(planned)
+
+
+def test_a_clusters_job_takes_the_digests_of_its_plan_unless_what_it_reads_has_changed(
+    tmp_path, monkeypatch
+):
+    config = tmp_path / "config.yaml"
+    config.write_text("a")
+    monkeypatch.delenv(PLAN, raising=False)
+    planned_code([config], main=True)
+    plan = json.loads(os.environ[PLAN])
+    plan["code"]["rl/train.py"] = "planned"
+    monkeypatch.setenv(PLAN, json.dumps(plan))
+    assert planned_code([config], main=False).digests("rl/train.py")["rl/train.py"] == "planned"
+    config.write_text("b")
+    with pytest.raises(CodeChanged, match=r"config\.yaml changed"):
+        planned_code([config], main=False)
+
+
+def test_a_fingerprint_names_what_differs(tmp_path):
     data = tmp_path / "data"
     data.write_bytes(b"one")
-    first = fingerprint({"a": 1, "b": [2]}, [data])
-    assert fingerprint({"b": [2], "a": 1}, [data]) == first
-    assert fingerprint({"a": 2, "b": [2]}, [data]) != first
+    first = fingerprint({"a": 1, "b": [2], "checkpoint": "x", "code": {"m.py": "0"}}, [data])
+    moved = fingerprint({"b": [2], "a": 1, "checkpoint": "y", "code": {"m.py": "1"}}, [data])
+    assert moved.values == first.values and moved.code == {"m.py": "1"}
+    assert moved.digest != first.digest
     data.write_bytes(b"two")
-    assert fingerprint({"a": 1, "b": [2]}, [data]) != first
+    second = fingerprint({"a": 2, "b": [2]}, [data])
+    assert {name for name in first.values if first.values[name] != second.values[name]} == {
+        "a",
+        str(data),
+    }
 
 
-def test_what_was_parsed_once_gives_the_same_digests_and_an_edit_others(tmp_path):
-    shutil.copytree(LIBRARY, tmp_path / "code", ignore=shutil.ignore_patterns("__pycache__"))
-    known = tmp_path / "trees.json"
-    first = read_code(tmp_path / "code", known)
-    assert read_code(tmp_path / "code", known) == first == read_code(tmp_path / "code")
-    edited = tmp_path / "code/triptych/rl/training/learner.py"
-    edited.write_text(edited.read_text() + "\nX = 1\n")
-    changed = read_code(tmp_path / "code", known).digests
-    assert changed == read_code(tmp_path / "code").digests
-    assert {name for name in changed if changed[name] != first.digests[name]} >= {"rl/train.py"}
-    known.write_text("{")  # another disk was full
-    assert read_code(tmp_path / "code", known).digests == changed
-
-
-def test_the_pages_digest_follows_what_the_studies_say_of_a_config(tmp_path):
-    """The page tells what it would take to test a claim, which follows from their workflows."""
-    (tmp_path / "report").mkdir()
-    shutil.copy(LIBRARY / "report" / "page.py", tmp_path / "report")
-    shutil.copytree(LIBRARY / "triptych", tmp_path / "triptych")
-    followed = set(read_code(tmp_path).files)
-    assert {f"triptych/{name}/workflow.py" for name in NAMES} <= followed
-    assert "triptych/audio/inputs.py" in followed
+def test_a_link_follows_its_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("one", "one", "two"):
+        (tmp_path / name).mkdir(exist_ok=True)
+        assert link_to(tmp_path / name, "below/link") == "below/link"
+        assert Path("below/link").resolve() == tmp_path / name
+    assert [path.name for path in (tmp_path / "below").iterdir()] == ["link"]

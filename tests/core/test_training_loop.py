@@ -5,8 +5,9 @@ import torch
 from stops import Never, StopAfter
 
 from triptych.core.checkpoint import Checkpoint
+from triptych.core.progress import measured_paces
 from triptych.core.stopping import Interrupted, Stopped
-from triptych.core.training_loop import DivergedError, Rhythm, TrainingLoop, measured_paces
+from triptych.core.training_loop import DivergedError, LoopSettings, TrainingLoop
 
 STEPS = 10
 
@@ -28,8 +29,8 @@ class Counting:
         self.done += 1
         self.seen.append(f"step {self.done}")
 
-    def trouble(self):
-        self.seen.append("look")
+    def check_divergence(self):
+        self.seen.append("check")
         bad = self._bad_from is not None and self.done >= self._bad_from
         return f"it went wrong at step {self.done}" if bad else ""
 
@@ -50,11 +51,11 @@ class Counting:
         self.rows = [tuple(row) for row in state["rows"]]
 
 
-def run(folder, training=None, stop=None, **rhythm):
+def run(folder, training=None, stop=None, **settings):
     training, stop = training or Counting(), stop or Never()
     loop = TrainingLoop(
         training,
-        Rhythm(STEPS, ("turn", "turns"), advice="Count slower.", **rhythm),
+        LoopSettings(STEPS, ("turn", "turns"), advice="Count slower.", **settings),
         Checkpoint(folder, "x"),
         lambda: stop.reason,
     )
@@ -68,21 +69,21 @@ def saved(folder):
 
 
 def test_what_comes_when(tmp_path):
-    """Looks before every save and evaluation; the state at the end is saved in any case."""
-    training, resumed = run(tmp_path, look=3, save=5)
+    """Checks before every save and evaluation; the state at the end is saved in any case."""
+    training, resumed = run(tmp_path, check_every=3, save_every=5)
     assert not resumed
     turns = " ".join(training.seen).split("step ")[1:]
     assert [turn.split(" ", 1)[1].strip() if " " in turn else "" for turn in turns] == [
         "",
         "",
-        "look",
-        "look evaluate",
-        "look save",
-        "look",
+        "check",
+        "check evaluate",
+        "check save",
+        "check",
         "",
-        "look evaluate",
-        "look",
-        "look save look evaluate look save",
+        "check evaluate",
+        "check",
+        "check save check evaluate check save",
     ]
 
 
@@ -106,9 +107,9 @@ def test_an_evaluation_that_is_interrupted_is_done_again(tmp_path):
     assert [row[0] for row in found.rows] == [4, 8, 10]
 
 
-def test_trouble_keeps_the_last_good_state_and_says_which(tmp_path):
+def test_divergence_keeps_the_last_good_state_and_says_which(tmp_path):
     with pytest.raises(DivergedError, match=r"step 6; the last good state, of turn 5, .*slower\."):
-        run(tmp_path, Counting(bad_from=6), save=1)
+        run(tmp_path, Counting(bad_from=6), save_every=1)
     assert saved(tmp_path) == 5
 
 
@@ -136,10 +137,10 @@ class Slow(Counting):
         return super().state()
 
 
-@pytest.mark.parametrize("look", [1, 3, 100])
-def test_the_pace_is_that_of_the_steps_alone(tmp_path, monkeypatch, look):
-    monkeypatch.setattr("triptych.core.training_loop.time.perf_counter", lambda: Slow.clock)
-    run(tmp_path, Slow(worth_saving=True), look=look, save=5)
+@pytest.mark.parametrize("interval", [1, 3, 100])
+def test_the_pace_is_that_of_the_steps_alone(tmp_path, monkeypatch, interval):
+    monkeypatch.setattr("triptych.core.progress.time.perf_counter", lambda: Slow.clock)
+    run(tmp_path, Slow(worth_saving=True), check_every=interval, save_every=5)
     pace = measured_paces()[-1]
     assert pace["unit"] == "turn" and pace["name"] == "counting"
     assert pace["seconds_per_step"] == 2

@@ -91,7 +91,7 @@ def test_an_archive_that_does_not_fit_is_unpacked_when_there_is_room(disk, capsy
             stream.writestr(content, f"validation/{name}")
 
     def unpack() -> None:
-        params = {"files": len(sounds), "code": "x"}
+        params = {"files": len(sounds), "code": {}}
         run("audio_unpack_clotho", {"archive": archive}, Named(target), **params)
 
     disk(40)

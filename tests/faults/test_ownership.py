@@ -5,7 +5,6 @@ import os
 import random
 import re
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from killing import Workplace
@@ -71,27 +70,17 @@ def test_jobs_of_a_snakemake_that_was_killed_alone_and_of_the_next_never_write_t
     same(workplace, tmp_path)
 
 
-def test_code_that_changes_while_a_run_goes_on_changes_no_result(workplace, tmp_path):
-    """The code is changed at one random moment and is again what it was at another."""
-    seed = os.environ["TRIPTYCH_SEED"]
-    moments = random.Random(f"{seed} edits")
-    checkout = checkout_like(workplace, tmp_path)
-    file = tmp_path / EDITED
+def test_a_job_that_starts_after_an_edit_fails_by_the_modules_name(workplace, tmp_path):
+    """The edit is made once the job before it has begun, and taken back for the next run."""
+    checkout, file = checkout_like(workplace, tmp_path), tmp_path / EDITED
     text = file.read_text()
-    other = text.replace("STEPS_DRAWN = 100", "STEPS_DRAWN = 101")  # draws other noise
-    assert other != text
-    for _ in range(TIMES):
-        for name in workplace.job(TRAINED).output:
-            (tmp_path / name).unlink(missing_ok=True)
-        first, second = moments.uniform(0, 6), moments.uniform(0, 3)
-        with ThreadPoolExecutor() as pool:
-            run = pool.submit(checkout.snakemake, TRAINED, check=False)
-            time.sleep(first)
-            file.write_text(other)
-            time.sleep(second)
-            file.write_text(text)
-        print(f"seed {seed}: edited after {first:.3f} s, for {second:.3f} s")
-        failed = re.search(r"failed: CodeChanged: (\S+) was changed", run.result())
-        assert failed is None or failed[1] == EDITED, run.result()
-        checkout.snakemake(TRAINED)
-        same(workplace, tmp_path)
+    run = Run(checkout, TRAINED)
+    run.wait_for("results/logs/rl_collect/*.log")
+    file.write_text(text.replace("STEPS_DRAWN = 100", "STEPS_DRAWN = 101"))
+    assert file.read_text() != text
+    failed = re.search(r"failed: CodeChanged: (\S+) changed", run.printed())
+    assert failed and failed[1] == EDITED
+    assert not (tmp_path / TRAINED).exists()
+    file.write_text(text)
+    checkout.snakemake(TRAINED)
+    same(workplace, tmp_path)

@@ -24,9 +24,9 @@ class Run:
 
     def __init__(self, checkout: Checkout, *targets: str) -> None:
         self._root = checkout.root
-        self._printed = self._root / "printed.log"
+        self._log = self._root / "printed.log"
         command = [sys.executable, "-m", "snakemake", "--cores", "2", "--configfile", "tiny.yaml"]
-        with self._printed.open("w") as printed:
+        with self._log.open("w") as printed:
             self._process = subprocess.Popen(
                 [*command, "--", *targets],
                 cwd=self._root,
@@ -39,12 +39,17 @@ class Run:
     def wait_for(self, pattern: str) -> None:
         """Until there is a file of this pattern."""
         while not any(self._root.glob(pattern)):
-            assert self._process.poll() is None, self._printed.read_text()
+            assert self._process.poll() is None, self._log.read_text()
             time.sleep(0.01)
 
     def ended(self) -> bool:
         """Whether it has."""
         return self._process.poll() is not None
+
+    def printed(self) -> str:
+        """All that it has printed, once it has ended."""
+        self._process.wait()
+        return self._log.read_text()
 
     def kill_alone(self) -> None:
         """SIGKILL for Snakemake, of which the jobs know nothing."""

@@ -7,6 +7,9 @@ import pytest
 import yaml
 from tiny_checkout import COLD
 
+from triptych.core.files import sha256_of
+from triptych.core.provenance import PLAN
+
 
 def test_the_targets_read_like_a_table_of_contents(planned_in):
     text = planned_in.snakemake("--list-target-rules", config=None)
@@ -48,9 +51,11 @@ def test_a_wrong_value_gets_one_message_before_any_job(fresh):
 
 def test_a_clusters_job_fails_when_what_it_reads_again_has_changed(fresh, monkeypatch):
     """A job on a cluster is a Snakemake of its own, told of the plan by an environment variable."""
-    fresh.snakemake("--dry-run")
-    (plan,) = (fresh.root / ".snakemake/triptych/plans").iterdir()
-    monkeypatch.setenv("TRIPTYCH_PLAN", str(plan))
+    read = ["Snakefile", "config.yaml", "tiny.yaml", "resources/sources.yaml"]
+    paths = [fresh.root / name for name in read]
+    paths += [path for folder in ("config", "rules") for path in (fresh.root / folder).rglob("*.*")]
+    files = {str(path): sha256_of(path) for path in paths}
+    monkeypatch.setenv(PLAN, json.dumps({"code": {}, "read": files}))
     remote = ("rl", "--mode", "remote", "--dry-run")
     assert "rl_train" in fresh.snakemake(*remote)
     for name in ("config.yaml", "tiny.yaml", "rules/rl.smk"):
@@ -59,7 +64,7 @@ def test_a_clusters_job_fails_when_what_it_reads_again_has_changed(fresh, monkey
         file.write_text(f"{text}\n# edited\n")
         said = fresh.snakemake(*remote, check=False)
         file.write_text(text)
-        assert f"{file} was changed after Snakemake had read it" in said
+        assert f"{file} changed after Snakemake had read it" in said
         assert "Traceback" not in said
 
 
@@ -79,7 +84,7 @@ def test_every_job_has_a_log_a_benchmark_and_provenance_under_its_rules_name(fin
         assert names == {path.stem for path in (results / "logs" / rule).iterdir()}
         assert names == {path.stem for path in (results / "benchmarks" / rule).iterdir()}
         for path in (results / "provenance" / rule).iterdir():
-            assert json.loads(path.read_text())["code_digest"]
+            assert json.loads(path.read_text())["params"]["code"]
 
 
 @pytest.mark.slow

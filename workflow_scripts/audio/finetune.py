@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from triptych.audio.models.model_files import load_model
-from triptych.audio.training.runs import Corpus, Plan, result_digest, train_runs
+from triptych.audio.training.runs import Corpus, Plan, result_fingerprint, train_runs
 from triptych.audio.training.settings import TrainingSettings
 from triptych.core.job import job
 from triptych.core.stopping import StopRequest, scheduler_limit
@@ -24,6 +24,6 @@ with job(snakemake):
         plan,
         params.device,
         params.checkpoint,
-        result_digest(dict(params.items()), files),
+        result_fingerprint(dict(params.items()), files),
         StopRequest(scheduler_limit(snakemake.resources.get("runtime"))),
     )

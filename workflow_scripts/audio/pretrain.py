@@ -4,7 +4,7 @@ from functools import partial
 
 from triptych.audio.models.model_files import build_model
 from triptych.audio.models.settings import ModelSettings
-from triptych.audio.training.runs import Corpus, Plan, result_digest, train_runs
+from triptych.audio.training.runs import Corpus, Plan, result_fingerprint, train_runs
 from triptych.audio.training.settings import TrainingSettings
 from triptych.core.job import job
 from triptych.core.stopping import StopRequest, scheduler_limit
@@ -32,6 +32,6 @@ with job(snakemake):
         plan,
         params.device,
         params.checkpoint,
-        result_digest(dict(params.items()), files),
+        result_fingerprint(dict(params.items()), files),
         StopRequest(scheduler_limit(snakemake.resources.get("runtime"))),
     )

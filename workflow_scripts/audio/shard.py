@@ -14,6 +14,6 @@ with job(snakemake):
         snakemake.output[0],
         params.kind,
         checkpoint=params.checkpoint,
-        fingerprint=fingerprint(dict(params.items()), [files.clips]),
+        fingerprint=fingerprint(dict(params.items()), [files.clips]).digest,
         threads=snakemake.threads,
     )

@@ -1,3 +1,1 @@
-from triptych.core.provenance import watch_imports
-
-watch_imports()
+"""Three papers on machine learning, reproduced by one Snakemake workflow."""

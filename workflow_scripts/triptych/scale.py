@@ -21,7 +21,7 @@ FILES = {
 }
 """Files of each scale, each laid over those before it; smaller scales first."""
 
-SHARED = ("base", "scale", "device")
+SHARED = ("base", "scale", "device", "resume")
 """Keys of no study whose values change no number; each study's stand in its `workflow`."""
 
 

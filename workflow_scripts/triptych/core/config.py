@@ -13,7 +13,9 @@ from jsonschema.exceptions import ValidationError, best_match
 
 from triptych.core.provenance import source_of
 
-COMMON = {"base": "demo", "scale": "custom", "device": "auto"}
+INFRASTRUCTURE = True
+
+COMMON = {"base": "demo", "scale": "custom", "device": "auto", "resume": "same_code"}
 """Values of the keys that belong to no study, where no file has them."""
 
 

@@ -24,6 +24,8 @@ from triptych.core.errors import InputError, public_address
 from triptych.core.files import atomic_path, sha256_of
 from triptych.core.progress import Progress
 
+INFRASTRUCTURE = True
+
 __all__ = ["DownloadError", "download", "public_address"]
 
 logger = logging.getLogger(__name__)

@@ -4,6 +4,8 @@ import argparse
 import re
 from urllib.parse import urlsplit
 
+INFRASTRUCTURE = True
+
 
 class InputError(Exception):
     """An input that cannot be used; the message says what was given, expected and what to do."""

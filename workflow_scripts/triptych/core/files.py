@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # downloads need this module and no pandas
     import pandas as pd
 
+INFRASTRUCTURE = True
+
 PARTIAL = ".partial-"
 """How the names of files and folders begin that are being written: nobody misses them."""
 

@@ -20,12 +20,14 @@ from triptych.core.files import atomic_path, clear_partial, remove_partial
 from triptych.core.job_lock import owning
 from triptych.core.memory import peak_memory
 from triptych.core.provenance import (
-    check_against_plan,
+    check_code,
     cpu_name,
     package_versions,
     parameters_digest,
 )
 from triptych.core.stopping import Stopped
+
+INFRASTRUCTURE = True
 
 logger = logging.getLogger(__name__)
 
@@ -96,7 +98,7 @@ def job(snakemake: Any) -> Iterator[None]:
             sys.modules["torch"].set_num_threads(snakemake.threads)
         attempts = _Attempts(lock / "attempts", parameters_digest(params))
         try:
-            check_against_plan()
+            check_code(params.get("code", {}))
             stack.enter_context(owning(lock, attempts.note))
             attempts.begin()
             for target in (*map(Path, snakemake.output), record):
@@ -190,7 +192,6 @@ def _write_provenance(
         "inputs": [str(file) for file in snakemake.input],
         "outputs": [str(output) for output in snakemake.output],
         "params": params,
-        "code_digest": params.get("code"),
         "packages": package_versions(),
         "cpu": cpu_name(),
         "device": cpu_name(),
@@ -202,9 +203,12 @@ def _write_provenance(
     device = sys.modules.get("triptych.core.device")
     if device is not None:
         record["precision"] = device.chosen_precisions()
-    loop = sys.modules.get("triptych.core.training_loop")
-    if loop is not None:
-        record["training"] = loop.measured_paces()
+    progress = sys.modules.get("triptych.core.progress")
+    if progress is not None:
+        record["training"] = progress.measured_paces()
+    checkpoint = sys.modules.get("triptych.core.checkpoint")
+    if checkpoint is not None:
+        record["modules_changed_between"] = checkpoint.modules_changed_between()
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():
         record["device"] = torch.cuda.get_device_name()

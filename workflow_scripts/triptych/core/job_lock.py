@@ -22,6 +22,8 @@ from pathlib import Path
 from triptych.core.files import atomic_path
 from triptych.core.stopping import SAVED_EXIT_CODE
 
+INFRASTRUCTURE = True
+
 logger = logging.getLogger(__name__)
 
 BEAT = 5.0

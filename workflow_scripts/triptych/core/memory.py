@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 
 from triptych.core.errors import InputError
 
+INFRASTRUCTURE = True
+
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")

@@ -12,6 +12,8 @@ from triptych.core.errors import InputError
 from triptych.core.files import sha256_of
 from triptych.core.provenance import SOURCE
 
+INFRASTRUCTURE = True
+
 
 def cache_folder() -> Path:
     """Where every checkout's fetched weights are kept: $XDG_CACHE_HOME/triptych or ~/.cache."""

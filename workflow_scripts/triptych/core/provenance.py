@@ -1,35 +1,49 @@
 """What a result was made from: digests of code, parameters and data, versions.
 
-Snakemake reruns a job when its script's modification time changes and does not notice an edited
-module that the script imports. So every rule has a digest of its script and imports among its
-params, and profiles/default drops Snakemake's own code trigger.
+Snakemake reruns a job when a param changes, and does not notice an edit of a module that a script
+imports. So each rule has `code=code("rl_train")` among its params (rules/common.smk), and
+profiles/default drops Snakemake's own code trigger, which looks at file times. The param holds the
+digest of each module that computes with the rule:
 
-A job's code digest is taken when Snakemake reads the rules; the job imports its modules later. So
-every module's text is noted as it is imported, and a job that differs from the plan by one module
-fails: its record would name other code than ran.
+- its script, and what that imports, directly or not;
+- methods that the job's rows name: `code("rl_train", methods=RL.methods)`, where `methods` is a
+  list of modules, ["triptych.rl.pruning.criteria.snip"], or a function of wildcards that returns
+  one. Import such a module by name (importlib): reached by an import statement, it counts in all;
+- a user's own modules, named in the same way and found by PYTHONPATH, with the modules beside them
+  that they import. Installed packages count in no digest; a job's record names their versions.
+
+A digest is of a module's syntax tree without docstrings, comments, formatting, calls of `logger`,
+texts of `raise` statements, imports for type checkers, and a method's looks (LOOKS).
+A module that says `INFRASTRUCTURE = True` counts in no digest, and is not followed.
 """
 
 import ast
 import contextlib
+import gc
 import hashlib
 import json
 import os
 import platform
 import sys
-import zlib
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple
 
-from triptych.core.files import atomic_path, sha256_of
+from triptych.core.files import sha256_of
+
+INFRASTRUCTURE = True
+
+LOOKS = {"LABEL", "COLOUR", "DASH", "MARKER", "PLACE"}
+"""Constants of a method's module that only reports read."""
 
 PLAN = "TRIPTYCH_PLAN"
-"""Environment variable by which Snakemake names the file of its plan to all its jobs."""
+"""Environment variable that tells the Snakemake of a cluster's job what the run was planned with:
+JSON with digests of modules (`code`) and of the files that it reads again (`read`)."""
 
-CHECKED = "TRIPTYCH_CHECKED"
-"""Environment variable that names the plan to processes that a job starts: they compare at once."""
+RESUME = "TRIPTYCH_RESUME"
+"""Environment variable by which jobs know the config's `resume`: same_code or any_code."""
 
 LIBRARY = Path(__file__).resolve().parents[2]
 
@@ -38,11 +52,6 @@ SOURCE = LIBRARY.parent
 
 SNAKEFILE = str(SOURCE / "Snakefile")
 """For another workflow's `module triptych: snakefile: SNAKEFILE`."""
-
-_PREAMBLE_ENDS = b"######## snakemake preamble end #########\n"
-
-_texts: dict[str, bytes] = {}
-_plan: dict[str, list[str]] = {}
 
 
 def source_of(folder: Path) -> Path:
@@ -56,214 +65,253 @@ def python_path() -> str:
     return os.pathsep.join(dict.fromkeys([str(LIBRARY), *filter(None, named)]))
 
 
-class Code(NamedTuple):
-    """Scripts and modules as they are on disk. digests: of each script with all modules that it
-    imports, by its name; files: digests of text and syntax tree, by path below the folder."""
-
-    digests: dict[str, str]
-    files: dict[str, tuple[str, str]]
-
-
-def read_code(root: Path = LIBRARY, known: Path | None = None) -> Code:
-    """The scripts in `root` and the modules below it that they import, each read once.
-
-    Syntax trees are hashed, so comments and formatting don't count, and nor do file times.
-    known: a file that keeps what was parsed, by its text's digest, for the next call.
-    """
-    code = Code({}, {})
-    parsed: dict[str, tuple[str, list[str]]] = {}
-    if known:
-        with contextlib.suppress(OSError, ValueError):
-            parsed = json.loads(known.read_text(encoding="utf-8"))
-    before = len(parsed)
-    paths = {path.relative_to(root).as_posix(): path for path in root.rglob("*.py")}
-    imported: dict[str, list[str]] = {}
-    for script in sorted(name for name in paths if name.count("/") == 1):
-        reached: set[str] = set()
-        waiting = [script] if not script.startswith("triptych/") else []
-        while waiting:
-            module = waiting.pop()
-            if module in reached:
-                continue
-            reached.add(module)
-            if module not in imported:
-                text = paths[module].read_bytes()
-                digest = hashlib.sha256(text).hexdigest()
-                if digest not in parsed:
-                    tree = ast.parse(text, filename=str(paths[module]))
-                    parsed[digest] = tree_digest(tree), sorted(set(_imports(tree.body)))
-                own, names = parsed[digest]
-                code.files[module] = digest, own
-                imported[module] = [file for name in names for file in _files_of(name, paths)]
-            waiting += imported[module]
-        if reached:
-            parts = sorted(name.split("/") for name in reached)
-            lines = "\n".join(f"{name} {code.files[name][1]}" for name in map("/".join, parts))
-            code.digests[script] = hashlib.sha256(lines.encode()).hexdigest()[:16]
-    if known and len(parsed) > before:
-        with atomic_path(known) as temporary:
-            temporary.write_text(json.dumps(parsed), encoding="utf-8")
-    return code
-
-
-def trees_file(folder: str | os.PathLike[str]) -> Path:
-    """Where `read_code` keeps what it parsed, by Python: they write syntax trees differently."""
-    return Path(folder, f"trees-{sys.version_info.major}.{sys.version_info.minor}.json")
-
-
-def _files_of(name: str, files: Container[str]) -> Iterator[str]:
-    """The files that importing `name` runs, as far as they are among `files`."""
-    path = ""
-    for part in name.split("."):
-        path = f"{path}{part}"
-        yield from (file for file in (f"{path}/__init__.py", f"{path}.py") if file in files)
-        path += "/"
-
-
-def _imports(nodes: Iterable[ast.AST]) -> Iterator[str]:
-    """What these statements and all within them import; expressions hold no imports."""
-    for node in nodes:
-        for field in ("body", "handlers", "orelse", "finalbody", "cases"):
-            yield from _imports(getattr(node, field, ()))
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module
-            # `from package import module` names a file, `from module import function` does not.
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-
-
-def write_plan(
-    folder: str | os.PathLike[str], code: Code, read: Iterable[str | os.PathLike[str]]
-) -> str:
-    """Write what Snakemake has read for its run, code and other files, to a file named by its
-    content; its path."""
-    then = {str(file): sha256_of(file) for file in read}
-    plan = {"code": code.files, "digests": code.digests, "read": then}
-    text = json.dumps(plan, sort_keys=True)
-    path = Path(folder, f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.json").resolve()
-    if not path.exists():
-        with atomic_path(path) as temporary:
-            temporary.write_text(text, encoding="utf-8")
-    return str(path)
-
-
-def digests_of_run(read: Iterable[Path], main: bool, folder: str) -> dict[str, str]:
-    """Code digests of all scripts as Snakemake planned with them, by their rules' names.
-
-    main: whether this is the Snakemake that plans. It writes down in `folder` what it has read,
-    code and the files of `read`, for all its jobs (PLAN). One that runs a cluster's job, hours
-    later, takes the digests from there, and raises CodeChanged where a file has changed since.
-    """
-    there = [path.resolve() for path in read if path.exists()]
-    if not main and PLAN in os.environ:
-        plan = json.loads(Path(os.environ[PLAN]).read_text(encoding="utf-8"))
-        changed = [str(file) for file in there if plan["read"].get(str(file)) != sha256_of(file)]
-        if changed:
-            raise CodeChanged(", ".join(changed))
-        digests = plan["digests"]
-    else:
-        code = read_code(known=trees_file(folder) if main else None)
-        digests = code.digests
-        if main:
-            os.environ[PLAN] = write_plan(Path(folder, "plans"), code, there)
-    return {s.removesuffix(".py").replace("/", "_", 1): digest for s, digest in digests.items()}
-
-
-def tree_digest(tree: ast.Module) -> str:
-    """Digest of a module's syntax tree: comments and formatting don't count."""
-    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+def link_to(folder: Path, path: str) -> str:
+    """A link to a folder at `path`, made or corrected where it is another; returns `path`."""
+    link = Path(path)
+    if not (link.is_symlink() and link.readlink() == folder):
+        link.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=link.parent) as temporary:
+            (Path(temporary) / link.name).symlink_to(folder)
+            (Path(temporary) / link.name).replace(link)
+    return path
 
 
 class CodeChanged(Exception):
-    """Code is not what Snakemake planned with."""
+    """Code or config is not what Snakemake planned with."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, files: Iterable[str]) -> None:
         super().__init__(
-            f"{file} was changed after Snakemake had read it for this run, so the record of this "
-            "job would name other code than ran. Its outputs are not kept; run snakemake again."
+            f"{', '.join(files)} changed after Snakemake had read it for this run; the record of "
+            "this job would name other code than ran. Run snakemake again."
         )
 
 
-def watch_imports() -> None:
-    """Note each module of this library that is imported from now on, and those that already are."""
-    sys.meta_path.insert(0, _Finder())
-    if os.environ.get(CHECKED):
-        _plan_with(os.environ[CHECKED])
-    for name, module in list(sys.modules.items()):
-        if name.split(".")[0] == "triptych" and module.__file__:
-            _compare(module.__file__, Path(module.__file__).read_bytes())
+class Module(NamedTuple):
+    """A module as it is on disk. digest: empty for a module that computes nothing; imports: dotted
+    names that it may import."""
+
+    digest: str
+    imports: tuple[str, ...]
+    infrastructure: bool
 
 
-def check_against_plan() -> None:
-    """Compare all that this job imported, its script and each later import with Snakemake's plan.
+def read_module(path: Path) -> Module:
+    """Parse a module. Raises SyntaxError."""
+    collecting = gc.isenabled()
+    gc.disable()  # while a tree grows, collections take two thirds of the time and free nothing
+    try:
+        tree = _Tree()
+        body = ast.parse(path.read_bytes(), filename=str(path)).body
+        constants = {id(statement): _constant(statement) for statement in body}
+        for statement in body:
+            if constants[id(statement)] not in LOOKS:
+                tree.write_statement(statement)
+    finally:
+        if collecting:
+            gc.enable()
+    text = " ".join(tree.parts)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:12] if text else ""
+    return Module(digest, tuple(tree.imports), "INFRASTRUCTURE" in constants.values())
 
-    Raises CodeChanged for the first that differs by more than comments; so does a later import.
+
+def _constant(statement: ast.stmt) -> str | None:
+    """The name that a statement assigns a value to, if it does."""
+    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+        return statement.targets[0].id
+    if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+        return statement.target.id
+    return None
+
+
+class _Tree:
+    """Writes syntax trees in a form that depends on no version of Python, and notes imports.
+
+    Fields that are empty are left out: later versions add some. `ast.dump` writes them.
     """
-    plan = os.environ.get(PLAN)
-    if not plan:  # a script that is run without Snakemake
-        return
-    _plan_with(plan)
-    os.environ[CHECKED] = plan
-    for file, text in [*_texts.items()]:
-        _compare(file, text)
-    main = sys.modules["__main__"]
-    copy = Path(getattr(main, "__real_file__", main.__file__) or "")
-    _, preamble, own = copy.read_bytes().partition(_PREAMBLE_ENDS)
-    if preamble:  # Snakemake runs a copy, and sets __file__ to the script that it copied
-        _compare(str(main.__file__), own)
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.imports: dict[str, None] = {}
+
+    def write_statement(self, statement: ast.stmt) -> None:
+        if not _only_tells(statement):
+            self.write(statement, strings=not isinstance(statement, ast.Raise))
+
+    def write(self, node: ast.AST, strings: bool) -> None:
+        """strings: whether string constants count."""
+        kind, parts = type(node), self.parts
+        if not strings and (
+            kind is ast.JoinedStr or (kind is ast.Constant and type(node.value) is str)  # type: ignore[attr-defined]
+        ):
+            return
+        parts.append(kind.__name__)
+        for name in kind._fields:
+            value = getattr(node, name, None)
+            if value is None or name == "ctx" or value == []:
+                continue
+            parts.append(name)
+            for item in value if isinstance(value, list) else [value]:
+                if isinstance(item, ast.stmt):
+                    self.write_statement(item)
+                elif isinstance(item, ast.AST):
+                    self.write(item, strings)
+                else:
+                    parts.append(repr(item))
+        parts.append(")")
+        if kind is ast.Import:
+            self.imports |= {alias.name: None for alias in node.names}  # type: ignore[attr-defined]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            # `from package import module` names a file, `from module import function` does not.
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            self.imports |= dict.fromkeys([node.module, *names])
 
 
-def _plan_with(path: str) -> None:
-    """Compare with the plan of this file from now on."""
-    _plan.update(json.loads(Path(path).read_text(encoding="utf-8"))["code"])
+def _only_tells(statement: ast.stmt) -> bool:
+    """Whether a statement is a docstring, a log message or for type checkers."""
+    if isinstance(statement, ast.Expr):
+        called = statement.value.func if isinstance(statement.value, ast.Call) else None
+        logs = isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name)
+        return isinstance(statement.value, ast.Constant) or (logs and called.value.id == "logger")  # type: ignore[union-attr]
+    if isinstance(statement, ast.If) and isinstance(statement.test, ast.Name):
+        return statement.test.id == "TYPE_CHECKING" and not statement.orelse
+    return False
 
 
-def _compare(file: str, text: bytes) -> None:
-    """Note a module's text, and compare it with the plan, as far as one is known."""
-    _texts[file] = text
-    name = os.path.relpath(file, LIBRARY)
-    planned, tree = _plan.get(name, (None, None))
-    if planned in (None, hashlib.sha256(text).hexdigest()):
-        return
-    if tree_digest(ast.parse(text, filename=file)) != tree:
-        raise CodeChanged(f"workflow_scripts/{name}")
+class Code:
+    """The library's modules and a user's own, each read once for all rules of a run.
 
+    planned: digests that take the place of those on disk.
+    """
 
-class _Finder:
-    """Finds this library's modules where Python would, for a loader that notes them."""
+    def __init__(self, library: Path = LIBRARY, planned: Mapping[str, str] | None = None) -> None:
+        self._paths = {path.relative_to(library).as_posix(): path for path in library.rglob("*.py")}
+        self._own = [Path(folder) for folder in python_path().split(os.pathsep)[1:]]
+        self._planned = planned or {}
+        self._modules: dict[str, Module] = {}
 
-    def find_spec(
-        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if not name.startswith("triptych."):
+    def digests(self, script: str, methods: Iterable[str] = ()) -> dict[str, str]:
+        """The digest of each module that a script computes with, by its path.
+
+        script: its path below the library, "rl/train.py"; methods: further modules, dotted.
+        Raises ValueError for a method without a module.
+        """
+        waiting = [script]
+        for method in methods:
+            waiting += self._files(method, own=True)
+        reached: set[str] = set()
+        while waiting:
+            file = waiting.pop()
+            if file not in reached:
+                reached.add(file)
+                module = self._read(file)
+                if not module.infrastructure:
+                    own = file not in self._paths
+                    waiting += [each for name in module.imports for each in self._files(name, own)]
+        counted = (file for file in reached if not self._modules[file].infrastructure)
+        digests = {file: self._planned.get(file, self._read(file).digest) for file in counted}
+        return {file: digests[file] for file in sorted(digests) if digests[file]}
+
+    def all_digests(self) -> dict[str, str]:
+        """The digest of every module of the library that can be parsed, by its path."""
+        for file in self._paths:
+            with contextlib.suppress(SyntaxError):  # whoever uses it will be told
+                self._read(file)
+        return {file: module.digest for file, module in self._modules.items() if module.digest}
+
+    def changed(self, digests: Mapping[str, str]) -> list[str]:
+        """The modules among these that are others now."""
+        return [file for file, digest in digests.items() if self._digest(file) != digest]
+
+    def _digest(self, file: str) -> str | None:
+        try:
+            return self._read(file).digest
+        except (OSError, SyntaxError):
             return None
-        spec = PathFinder.find_spec(name, path, target)
-        if spec is not None and type(spec.loader) is SourceFileLoader:
-            spec.loader = _Loader(spec.loader.name, spec.loader.path)
-        return spec
+
+    def _read(self, file: str) -> Module:
+        if file not in self._modules:
+            self._modules[file] = read_module(self._paths.get(file) or self._own_file(file))
+        return self._modules[file]
+
+    def _own_file(self, file: str) -> Path:
+        for folder in self._own:
+            if (folder / file).is_file():
+                return folder / file
+        raise FileNotFoundError(f"{file} is in no folder of PYTHONPATH")
+
+    def _files(self, name: str, own: bool) -> Iterator[str]:
+        """The files that an import of a dotted name runs; own: look in PYTHONPATH, too."""
+        path = ""
+        for part in name.split("."):
+            path += part
+            for file in (f"{path}/__init__.py", f"{path}.py"):
+                if file in self._paths or (own and any((f / file).is_file() for f in self._own)):
+                    yield file
+            path += "/"
 
 
-class _Loader(SourceFileLoader):
-    """Notes a module's text, and takes bytecode that was compiled from that text only (Python marks
-    bytecode by the source's time in whole seconds: a second edit within one would be missed)."""
+def planned_code(read: Iterable[Path], main: bool) -> Code:
+    """The code that this run was planned with.
 
-    def path_stats(self, path: str) -> Mapping[str, Any]:
-        text = self.get_data(path)
-        _compare(path, text)
-        return {"mtime": zlib.crc32(text), "size": len(text)}
+    read: files that the Snakemake of a cluster's job reads again, hours later; main: whether this
+    is the Snakemake that plans, and leaves PLAN for them. Raises CodeChanged if one has changed.
+    """
+    files = {str(path.resolve()): sha256_of(path) for path in read if path.exists()}
+    if not main and PLAN in os.environ:
+        plan = json.loads(os.environ[PLAN])
+        changed = [file for file, digest in files.items() if plan["read"].get(file) != digest]
+        if changed:
+            raise CodeChanged(changed)
+        return Code(planned=plan["code"])
+    code = Code()
+    if main:
+        os.environ[PLAN] = json.dumps({"code": code.all_digests(), "read": files})
+    return code
+
+
+def check_code(digests: Mapping[str, str]) -> None:
+    """Raise CodeChanged naming the modules that are not as they were planned."""
+    changed = Code().changed(digests)
+    if changed:
+        raise CodeChanged([f"workflow_scripts/{file}" for file in changed])
 
 
 def parameters_digest(params: Mapping[str, Any]) -> str:
     """Digest of a job's parameters, whatever the order of their names."""
-    text = json.dumps(dict(params), sort_keys=True, default=str)
+    return _json_digest(dict(params))
+
+
+def _json_digest(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def fingerprint(params: Mapping[str, Any], files: Iterable[str | os.PathLike[str]]) -> str:
-    """Digest of all that determines a job's result: params, code digest included, and data."""
+@dataclass(frozen=True)
+class Fingerprint:
+    """What determines a job's result, as digests by name.
+
+    values: of its parameters and input files; code: of the modules that compute it.
+    """
+
+    values: Mapping[str, str]
+    code: Mapping[str, str] = field(default_factory=dict)
+
+    def with_values(self, **values: Any) -> "Fingerprint":
+        """This fingerprint with further parameters."""
+        further = {name: _json_digest(value) for name, value in values.items()}
+        return Fingerprint({**self.values, **further}, self.code)
+
+    @property
+    def digest(self) -> str:
+        """One digest of everything."""
+        return _json_digest([dict(self.values), dict(self.code)])
+
+
+def fingerprint(params: Mapping[str, Any], files: Iterable[str | os.PathLike[str]]) -> Fingerprint:
+    """The fingerprint of a job: of its params, without where its checkpoint lies, and its data."""
+    values = {name: value for name, value in params.items() if name not in ("code", "checkpoint")}
     data = {str(file): sha256_of(file) for file in files}
-    return parameters_digest({"params": parameters_digest(params), "files": data})
+    return Fingerprint(data, dict(params.get("code", {}))).with_values(**values)
 
 
 def package_versions() -> dict[str, str]:
@@ -271,7 +319,7 @@ def package_versions() -> dict[str, str]:
     import importlib.metadata
 
     imported = {name.partition(".")[0] for name in sys.modules}
-    found: dict[str, str] = {}
+    versions: dict[str, str] = {}
     for distribution in importlib.metadata.distributions():
         # packages_distributions() of the standard library parses each line of each RECORD.
         packages = set((distribution.read_text("top_level.txt") or "").split())
@@ -280,9 +328,9 @@ def package_versions() -> dict[str, str]:
             packages = {line.partition("/")[0].partition(".")[0] for line in lines}
         if packages & imported:
             metadata = distribution.metadata  # which is parsed at each call
-            found.setdefault(metadata["Name"], metadata["Version"])
-    versions = {name: found[name] for name in sorted(found)}
-    return {"python": ".".join(map(str, sys.version_info[:3])), **versions}
+            versions.setdefault(metadata["Name"], metadata["Version"])
+    python = ".".join(map(str, sys.version_info[:3]))
+    return {"python": python, **{name: versions[name] for name in sorted(versions)}}
 
 
 def cpu_name() -> str:

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Protocol
 
+INFRASTRUCTURE = True
+
 SAVED_EXIT_CODE = 75
 """EX_TEMPFAIL: the job saved its state and wants to be started again."""
 

@@ -23,7 +23,7 @@ from triptych.core.device import choose_precision
 from triptych.core.files import sha256_of
 from triptych.core.memory import NoRoomError, return_freed_memory
 from triptych.core.stopping import Stop, Stopped, listening
-from triptych.core.training_loop import Rhythm, TrainingLoop
+from triptych.core.training_loop import LoopSettings, TrainingLoop
 from triptych.style import optimise
 from triptych.style.data import colours, enlarging
 from triptych.style.data import images as image_tools
@@ -200,7 +200,9 @@ class OptimisingStylizer(Stylizer):
         ]
         loop = TrainingLoop(
             run,
-            Rhythm(run.evaluations, ("evaluation", "evaluations"), seconds=SAVE_EVERY_SECONDS),
+            LoopSettings(
+                run.evaluations, ("evaluation", "evaluations"), save_seconds=SAVE_EVERY_SECONDS
+            ),
             self.unfinished.checkpoint(_digest(texts, tensors)),
             lambda: stop.reason,
         )

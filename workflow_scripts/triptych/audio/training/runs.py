@@ -27,7 +27,7 @@ from triptych.audio.training.validation import embed_splits, figures
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import choose_device, choose_precision
 from triptych.core.files import write_csv
-from triptych.core.provenance import fingerprint, parameters_digest
+from triptych.core.provenance import Fingerprint, fingerprint
 from triptych.core.stopping import Interrupted, Stop, Stopped
 
 StrPath = str | Path
@@ -81,14 +81,14 @@ def train_runs(
     plan: Plan,
     device: str,
     checkpoint: StrPath,
-    digest: str,
+    made_from: Fingerprint,
     stop: Stop,
 ) -> None:
     """Train `runs` one after the other and write each to its folder.
 
-    Every run has its checkpoint below `checkpoint`, valid for `digest` (`result_digest`) and the
-    run's own keys. A folder gets model.safetensors, model.json, tokenizer.json, history.csv and
-    embeddings.npz. Raises Stopped after saving when `stop` asks.
+    Every run has its checkpoint below `checkpoint`, valid for `made_from` (`result_fingerprint`)
+    and the run's own keys. A folder gets model.safetensors, model.json, tokenizer.json, history.csv
+    and embeddings.npz. Raises Stopped after saving when `stop` asks.
     """
     store, chosen = ClipStore(plan.corpus.shards), choose_device(device)
     for run, folder in zip(runs, folders, strict=True):
@@ -96,18 +96,17 @@ def train_runs(
         work = kind_of_work(model.settings.audio.dim)
         precision = choose_precision(plan.training.precision, chosen, work)
         own = replace(plan, training=replace(plan.training, precision=precision))
-        made_of = {"all": digest, "run": dict(run), "precision": precision}
-        place = Path(checkpoint) / Path(run["folder"]).name
-        kept = Checkpoint(place, parameters_digest(made_of))
+        of_run = made_from.with_values(run=dict(run), precision=precision)
+        kept = Checkpoint(Path(checkpoint) / Path(run["folder"]).name, of_run)
         _train_run(model, run, Path(folder), own, store, chosen, kept, stop)
 
 
-def result_digest(params: Mapping[str, Any], inputs: Iterable[StrPath]) -> str:
-    """Digest of what determines the results of all runs of a job: its params and files.
+def result_fingerprint(params: Mapping[str, Any], inputs: Iterable[StrPath]) -> Fingerprint:
+    """The fingerprint of all runs of a job, of its params and files.
 
     Which runs there are and how the machine goes about it is left out. Shards count by their index.
     """
-    common = {key: value for key, value in params.items() if key not in ("runs", "checkpoint")}
+    common = {key: value for key, value in params.items() if key != "runs"}
     training = {k: v for k, v in common["training"].items() if k not in MACHINE}
     return fingerprint({**common, "training": training}, list(_files(inputs)))
 

@@ -21,7 +21,7 @@ from triptych.audio.training.update import Draw, Objective, Updates
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.memory import keep_freed_memory
 from triptych.core.stopping import Interrupted, Stop
-from triptych.core.training_loop import Rhythm, TrainingLoop, exploded
+from triptych.core.training_loop import LoopSettings, TrainingLoop, exploded
 from triptych.core.weights import save_weights
 
 logger = logging.getLogger(__name__)
@@ -87,14 +87,14 @@ def train(
     if device.type == "cpu":
         keep_freed_memory()
     run = TrainingRun(task, device, checkpoint, stop)
-    rhythm = Rhythm(
+    loop_settings = LoopSettings(
         task.steps,
         ("step", "steps"),
         POLL,
-        seconds=60 * task.settings.checkpoint_minutes,
+        save_seconds=60 * task.settings.checkpoint_minutes,
         advice="Lower learning_rate of the stage in the config, or train in bf16 or float32.",
     )
-    loop = TrainingLoop(run, rhythm, _EpochCheckpoint(checkpoint), lambda: stop.reason)
+    loop = TrainingLoop(run, loop_settings, _EpochCheckpoint(checkpoint), lambda: stop.reason)
     loop.restore(device)
     pin = device.type == "cuda"
     source = load(task.batches, range(run.done, task.steps), task.settings.workers, pin)
@@ -158,7 +158,7 @@ class TrainingRun:
         epoch = step / self._task.batches.steps_per_epoch
         return self._task.settings.schedule.rate(epoch)
 
-    def trouble(self) -> str:
+    def check_divergence(self) -> str:
         """What is wrong with the losses of this epoch, or with the weights; "" if nothing."""
         losses = torch.stack(self._losses) if self._losses else torch.zeros(1)
         finite, first, step = losses.isfinite(), self.done - len(self._losses), self.done - 1

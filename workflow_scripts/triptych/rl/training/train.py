@@ -17,7 +17,7 @@ from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import precision_context
 from triptych.core.memory import OomRetry, keep_freed_memory
 from triptych.core.stopping import Interrupted, Stop
-from triptych.core.training_loop import Rhythm, TrainingLoop
+from triptych.core.training_loop import LoopSettings, TrainingLoop
 from triptych.rl.acting.evaluation import EvaluationSettings, evaluate
 from triptych.rl.acting.stored_policy import Policies
 from triptych.rl.algorithms.networks import MAX_ACTION, Noise, Parameters, initialise
@@ -91,8 +91,10 @@ def train(
         alone = len(training.sparse), len(rows)
         logger.info("%d of %d runs train with their kept weights alone", *alone)
     run = _Stack(rows, learner, data.scaling, training, evaluation, stop)
-    rhythm = Rhythm(training.updates, ("update", "updates"), POLL, training.checkpoint_every)
-    loop = TrainingLoop(run, rhythm, checkpoint, run.asked)
+    loop_settings = LoopSettings(
+        training.updates, ("update", "updates"), POLL, training.checkpoint_every
+    )
+    loop = TrainingLoop(run, loop_settings, checkpoint, run.asked)
     loop.restore(device)
     draws = Draws(run.seeds, data, steps.batch, algorithm)
     update = update_stepper(learner, data, draws, training.precision)
@@ -154,7 +156,7 @@ class _Stack:
         self._summed += losses
         self.done += 1
 
-    def trouble(self) -> str:
+    def check_divergence(self) -> str:
         """Nothing: runs that diverge are noted, and DivergedError is raised when none is left."""
         first = None
         if self._losses:

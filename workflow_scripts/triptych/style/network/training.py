@@ -20,7 +20,7 @@ from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
 from triptych.core.memory import OomRetry, keep_freed_memory
 from triptych.core.stopping import Stop
-from triptych.core.training_loop import Rhythm, TrainingLoop, all_finite, exploded
+from triptych.core.training_loop import LoopSettings, TrainingLoop, all_finite, exploded
 from triptych.style.network.grain import REACH
 from triptych.style.network.network import Architecture, TransformationNetwork
 from triptych.style.network.perceptual import TERMS, PerceptualLoss
@@ -88,8 +88,8 @@ def train(
     folder = Path(checkpoint.path).parent / "kept"
     run = TrainingRun(network, loss, settings, device, folder)
     advice = "Lower style.training.schedule.learning_rate, or train in bf16 or float32."
-    rhythm = Rhythm(settings.batches, ("batch", "batches"), POLL, advice=advice)
-    loop = TrainingLoop(run, rhythm, checkpoint, lambda: stop.reason)
+    loop_settings = LoopSettings(settings.batches, ("batch", "batches"), POLL, advice=advice)
+    loop = TrainingLoop(run, loop_settings, checkpoint, lambda: stop.reason)
     if not loop.restore(device):
         run.start()
     with Prefetched(crops, settings) as fetch:
@@ -214,7 +214,7 @@ class TrainingRun:
             self._keep()
         return keeping
 
-    def trouble(self) -> str:
+    def check_divergence(self) -> str:
         """What is wrong with the losses since the last log, or with the weights; "" if nothing."""
         batch, mean = self.done - 1, float(self._summed.sum()) / max(1, self._since_log())
         first = self._history[0]["total"] if self._history else 0.0

@@ -14,7 +14,7 @@ from torch import Tensor
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import describe_device
 from triptych.core.stopping import Stop
-from triptych.core.training_loop import Rhythm, TrainingLoop
+from triptych.core.training_loop import LoopSettings, TrainingLoop
 from triptych.style.data.architectures import ARCHITECTURES
 from triptych.style.data.backbone import Backbone, load_backbone, normalised
 from triptych.style.data.images import read_image, resize
@@ -81,8 +81,10 @@ def run_experiment(
     """
     experiment = _Experiment(rows, inputs, device, memory_bytes)
     total = sum(row["evaluations"] for row in rows)
-    rhythm = Rhythm(total, ("evaluation", "evaluations"), seconds=SAVE_EVERY_SECONDS)
-    loop = TrainingLoop(experiment, rhythm, checkpoint, lambda: stop.reason)
+    loop_settings = LoopSettings(
+        total, ("evaluation", "evaluations"), save_seconds=SAVE_EVERY_SECONDS
+    )
+    loop = TrainingLoop(experiment, loop_settings, checkpoint, lambda: stop.reason)
     loop.restore(device)
     loop.run(str(rows[0]["experiment"]), experiment.step)
     return _collected(experiment.results, rows)
@@ -148,7 +150,7 @@ class _Experiment:
             first["evaluations"],
         )
 
-    def trouble(self) -> str:
+    def check_divergence(self) -> str:
         return ""
 
     def evaluate(self) -> bool:

@@ -147,7 +147,7 @@ class CoarseToFine:
         return_freed_memory()  # in pieces of this scale's sizes, which the next has no use for
         return True
 
-    def trouble(self) -> str:
+    def check_divergence(self) -> str:
         """Nothing: no batch diverges as a whole."""
         return ""
 
