@@ -51,6 +51,7 @@ rule rl_draw_scores:
         units=RL.units,
         data=RL.data,
         observations=RL.config["observations"],
+        sparsity=RL.config["shown_sparsity"],
         scale=SCALE,
         code=code("rl_draw_scores"),
     script:
@@ -104,6 +105,7 @@ rule rl_draw_masks:
     params:
         task=RL.table1_task,
         observations=RL.config["observations"],
+        sparsity=RL.config["shown_sparsity"],
         scale=SCALE,
         code=code("rl_draw_masks"),
     script:

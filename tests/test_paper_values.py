@@ -161,6 +161,7 @@ VALUES: list[tuple[str, Any, str]] = [
         {"paper": {"methods": ["snip", "grasp"], "sparsities": [10, 30, 50, 70, 80, 90, 95]}},
         "3 and 4: SNIP and GraSP, from 10% to 95%",
     ),
+    ("rl.shown_sparsity", 95, "4.2: with 95% sparsity; Table 1"),
     ("rl.mask_statistics.seeds", [0, 1, 2, 3, 4], "4.2: for seeds 0-4"),
     ("rl.mask_statistics.widths", "paper", "Table 1"),
     ("rl.pruning.snip_batch", 100, "4: 100 random (s, a, s', r) for SNIP"),

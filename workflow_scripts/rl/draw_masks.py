@@ -15,7 +15,7 @@ with job(snakemake):
     task, scale = snakemake.params.task, snakemake.params.scale
     kind, published = snakemake.params.observations, pd.read_csv(given.published)
     sizes, layers = (seen_as(read_frames(paths), kind) for paths in (given.sizes, given.layers))
-    layers = layers_long(layers, sparsity_percent=95, scale=scale)
+    layers = layers_long(layers, sparsity_percent=snakemake.params.sparsity, scale=scale)
     write_figure(layers_figure(layers), layers, output.figure3)
     write_figure(layers_figure(layers, by="count"), layers, output.counts)
     memory = sizes_long(sizes, published, scale=scale)

@@ -23,7 +23,6 @@ from triptych.rl.report.tables import (
     variants_long,
     variants_table,
 )
-from triptych.rl.tasks.config import SHOWN_PERCENT
 from triptych.rl.tasks.task import NORMALISED
 
 with job(snakemake):
@@ -35,7 +34,7 @@ with job(snakemake):
     runs = run_scores(evaluations)
     summary = summarise_scores(runs)
     pruned = set(runs["sparsity_percent"]) - {0}
-    level = SHOWN_PERCENT if SHOWN_PERCENT in pruned else max(pruned, default=0)
+    level = params.sparsity if params.sparsity in pruned else max(pruned, default=0)
     for name, methods in params.figures.items():
         shown = summary[summary["method"].isin(["dense", *methods, *CONTROLS])]
         numbers = with_data(in_units(with_cells(shown, unit=NORMALISED, scale=scale), units), data)

@@ -21,7 +21,7 @@ def test_a_cell_is_the_mean_of_its_seeds_with_students_interval():
 
 
 def test_the_claim_is_judged_on_few_transitions_alone():
-    finding = sparsity_helps(small_scores(few_scores(lambda seed: 5 + seed)))
+    finding = sparsity_helps(small_scores(few_scores(lambda seed: 5 + seed)), 95)
     assert not finding.failures and not finding.unclear
     half = stats.t.ppf(0.975, 2) / np.sqrt(3)
     assert f"IQL [{6 - half:+.1f}, {6 + half:+.1f}]" in finding.interval
@@ -29,8 +29,8 @@ def test_the_claim_is_judged_on_few_transitions_alone():
 
 
 def test_it_fails_where_pruned_scores_less_and_is_unclear_where_the_interval_holds_zero():
-    worse = sparsity_helps(small_scores(few_scores(lambda seed: -5 - seed)))
-    noisy = sparsity_helps(small_scores(few_scores(lambda seed: 9 * (seed - 1))))
+    worse = sparsity_helps(small_scores(few_scores(lambda seed: -5 - seed)), 95)
+    noisy = sparsity_helps(small_scores(few_scores(lambda seed: 9 * (seed - 1))), 95)
     assert len(worse.failures) == 2 and len(noisy.unclear) == 2
 
 

@@ -8,7 +8,7 @@ from triptych.report.files import products
 from triptych.rl.algorithms.registry import ALGORITHMS, networks_name
 from triptych.rl.pruning.methods import CRITERIA, OBSERVATIONS
 from triptych.rl.tasks import config as tables
-from triptych.rl.tasks.config import SHOWN_PERCENT, with_quality
+from triptych.rl.tasks.config import with_quality
 from triptych.rl.tasks.sweep import DEFAULT, Run, algorithms_of, keys_of, runs_of, small_data_sweeps
 
 CHANGES_NOTHING = ("rl.runs_per_job", "rl.training.checkpoint_every")
@@ -129,7 +129,7 @@ class Workflow:
         """
         both: dict[str, str] = {}
         for name, sweep in self.config["sweeps"].items():
-            runs = self._trained(sweep=name, sparsity_percent=SHOWN_PERCENT)
+            runs = self._trained(sweep=name, sparsity_percent=self.config["shown_sparsity"])
             kinds = {run["observations"] for run in runs if run["method"] in CRITERIA}
             if len(kinds) == len(OBSERVATIONS):
                 both |= {each: networks_name(sweep["widths"], each) for each in sweep["algorithms"]}

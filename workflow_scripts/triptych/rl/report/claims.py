@@ -426,7 +426,7 @@ CLAIMS = (
             ),
             _DATA[1],
         ),
-        lambda run: sparsity_helps(run.small),
+        lambda run: sparsity_helps(run.small, SPARSITY),
     ),
     Claim(
         "rl-ours-sparse-training",

@@ -11,6 +11,7 @@ from triptych.report.page import PageFigure, Section
 from triptych.report.palette import label
 from triptych.report.scoreboard import Headline
 from triptych.report.tables import DASH, TIMES, Table, number
+from triptych.rl.report.claims_facts import SPARSITY
 from triptych.rl.report.inference import latency_table
 from triptych.rl.report.labels import NETWORK_LABELS, TASK_LABELS
 from triptych.rl.report.masks import emptied_table
@@ -232,7 +233,7 @@ def _lowest(claim: str, scores: pd.DataFrame, algorithm: str, tasks: tuple[str, 
         (scores["algorithm"] == algorithm)
         & scores["task"].isin(tasks)
         & scores["method"].isin(["snip", "grasp"])
-        & (scores["sparsity_percent"] == 95)
+        & (scores["sparsity_percent"] == SPARSITY)
     ].sort_values("ratio_to_dense")
     if pruned["ratio_to_dense"].isna().all():
         return Headline("", "", 1, float("nan"), " of dense", 2, claim=claim)

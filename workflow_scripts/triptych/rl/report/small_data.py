@@ -17,7 +17,6 @@ from triptych.report.tables import with_cells
 from triptych.rl.report.figures import expert_line, score_panels
 from triptych.rl.report.labels import METHOD_COLOURS, METHOD_LABELS
 from triptych.rl.report.scores import in_units, run_scores
-from triptych.rl.tasks.sweep import SHOWN_PERCENT
 from triptych.rl.tasks.task import NORMALISED
 
 FEW = 10_000
@@ -87,8 +86,11 @@ def small_facts(runs: pd.DataFrame) -> set[str]:
     return {f"{algorithm} {task}" for algorithm, task in both.index[both]}
 
 
-def sparsity_helps(runs: pd.DataFrame) -> Finding:
-    """Score by SNIP less dense, paired by seed, mean over tasks and numbers of transitions."""
+def sparsity_helps(runs: pd.DataFrame, sparsity: int) -> Finding:
+    """Score by SNIP less dense, paired by seed, mean over tasks and numbers of transitions.
+
+    sparsity: of the runs by SNIP, in percent.
+    """
     measured, intervals = [], []
     unclear: list[str] = []
     failures: list[str] = []
@@ -107,7 +109,7 @@ def sparsity_helps(runs: pd.DataFrame) -> Finding:
             text = f"{algorithm} by SNIP does not {clearly}score more than dense"
             (failures if side else unclear).append(text)
     return Finding(
-        f"SNIP at {SHOWN_PERCENT}% less dense, {FEW:,} transitions or fewer: {', '.join(measured)}",
+        f"SNIP at {sparsity}% less dense, {FEW:,} transitions or fewer: {', '.join(measured)}",
         ", ".join(intervals),
         failures,
         unclear,

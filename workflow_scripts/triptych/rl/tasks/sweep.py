@@ -10,8 +10,6 @@ KEYS = ("task", "observations", "method", "pruning", "sparsity_percent", "seed")
 """What names a run."""
 DEFAULT = "default"
 """The pruning that `rl.pruning` says itself, and not one of its variants."""
-SHOWN_PERCENT = 95
-"""The sparsity of Figure 3, Table 1, the claims and small data."""
 MEASURED = "measured"
 """The stack of a task's runs of which only masks are made."""
 
@@ -47,12 +45,14 @@ def runs_of(config: Mapping[str, Any]) -> list[Run]:
 
 def small_data_sweeps(config: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """What `rl.small_data` trains, as sweeps by name; `first`: on so many transitions."""
-    table = config["small_data"]
+    table, sparsities = config["small_data"], [config["shown_sparsity"]]
     return {
         f"small_{first}_{name.lower().replace('+', '_')}": {
-            **{"algorithms": [name], "first": first},
-            **{key: table[key] for key in ("widths", "seeds")},
-            "runs": {"small": {"methods": table["methods"], "sparsities": [SHOWN_PERCENT]}},
+            "algorithms": [name],
+            "first": first,
+            "widths": table["widths"],
+            "seeds": table["seeds"],
+            "runs": {"small": {"methods": table["methods"], "sparsities": sparsities}},
         }
         for name in table["algorithms"]
         for first in table["transitions"]
