@@ -3,7 +3,6 @@
 from triptych.studies import inputs_of
 
 REPORT_FIGURES = [name for wing in WINGS.values() for name in wing.figures]
-CLAIM_FILES, CLAIM_SETTINGS = inputs_of(WINGS, "claims")
 PAGE_FILES, PAGE_SETTINGS = inputs_of(WINGS, "page")
 TEMPLATES = "workflow_scripts/triptych/report/templates"
 TEMPLATE_NAMES = ["page.html.j2", "table.html.j2", "style.css"]
@@ -25,10 +24,36 @@ for _name, (_said, _files) in TARGETS.items():
         getattr(rules, _name).rule.docstring = _said
 
 
+rule report_study_claims:
+    """Verdicts on one paper's claims."""
+    input:
+        unpack(lambda w: {n: found(f) for n, f in WINGS[w.study].claims[0].items()}),
+    output:
+        "results/claims/{study}.csv",
+    log:
+        "results/logs/report_study_claims/{study}.log",
+    benchmark:
+        "results/benchmarks/report_study_claims/{study}.tsv"
+    wildcard_constraints:
+        study="|".join(WINGS),
+    conda:
+        "../envs/report.yaml"
+    params:
+        study="triptych.{study}.study",
+        settings=lambda w: WINGS[w.study].claims[1],
+        scale=SCALE,
+        provenance=made("results/provenance"),
+        code=code(
+            "report_study_claims", methods=lambda w: [f"triptych.{w.study}.study"]
+        ),
+    script:
+        "../workflow_scripts/report/study_claims.py"
+
+
 rule report_claims:
     """Verdicts on the papers' claims: results/claims.csv."""
     input:
-        **{name: found(files) for name, files in CLAIM_FILES.items()},
+        expand("results/claims/{study}.csv", study=WINGS),
     output:
         report(
             "results/claims.csv",
@@ -43,9 +68,6 @@ rule report_claims:
     conda:
         "../envs/report.yaml"
     params:
-        settings=CLAIM_SETTINGS,
-        scale=SCALE,
-        provenance=made("results/provenance"),
         code=code("report_claims"),
     script:
         "../workflow_scripts/report/claims.py"

@@ -63,7 +63,7 @@ def test_page_claims_and_manifest_wait_for_it(added):
         rule: set(re.split(r",? +", text))
         for rule, text in re.findall(r"^rule (\w+):\n +input: (.*)$", said, re.MULTILINE)
     }
-    assert "results/needle/throws.csv" in inputs["report_claims"]
+    assert "results/claims/needle.csv" in inputs["report_claims"]
     assert {
         "results/figures/needle_figure1.svg",
         "results/tables/needle_table1.csv",

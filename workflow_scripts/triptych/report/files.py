@@ -1,9 +1,18 @@
 """The files of a table and of a figure: what a rule declares and a writer writes, in this order."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 Files = Mapping[str, Sequence[str]]
 """Files by what they hold."""
+
+
+def named_files(files: Any) -> dict[str, list[str]]:
+    """A job's input by name, in lists. files: Snakemake's `input`."""
+    return {
+        name: [paths] if isinstance(paths, str) else list(map(str, paths))
+        for name, paths in files.items()
+    }
 
 
 def figure_files(name: str) -> list[str]:
