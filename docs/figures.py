@@ -40,7 +40,7 @@ PAGES = (
 )
 CLAIMS = ROOT / "docs/claims.md"
 RUN, BCQ_RUN = (ROOT / "docs/results" / name for name in ("pruning-95", "pruning-bcq-95"))
-"""What `triptych publish` wrote of the runs of BC and of BCQ."""
+"""What was published of the runs of BC and of BCQ."""
 LONG_RUN = ROOT / "docs/results/bc-long"
 BENCH = ROOT / "docs/results/bench"
 STYLE_TASKS = {

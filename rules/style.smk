@@ -12,7 +12,9 @@ rule style:
         STYLE.products,
 
 
-TRAINING, FILM = STYLE.config["training"], STYLE.config["video"]
+TRAINING = STYLE.config["training"]
+FILM = STYLE.config["video"]
+PHOTOGRAPHS_CUT = [f"{CROPS}/crops.bin", f"{CROPS}/index.csv"]
 
 
 wildcard_constraints:
@@ -23,12 +25,10 @@ wildcard_constraints:
 rule style_optimize:
     """Version 1: optimise all images of one experiment, many at once."""
     input:
+        unpack(style_weights),
         contents=lambda w: style_images("contents", w.experiment),
         paintings=lambda w: style_images("paintings", w.experiment),
-        backbones=found(
-            lambda w: map(STYLE.backbone, STYLE.names("backbone", w.experiment))
-        ),
-        photographs=[f"{CROPS}/crops.bin", f"{CROPS}/index.csv"],
+        photographs=lambda w: PHOTOGRAPHS_CUT if STYLE.normalises(w.experiment) else [],
     output:
         runs="results/style/optimize/{experiment}/runs.csv",
         history="results/style/optimize/{experiment}/history.csv",
@@ -37,7 +37,7 @@ rule style_optimize:
         "results/logs/style_optimize/{experiment}.log",
     benchmark:
         "results/benchmarks/style_optimize/{experiment}.tsv"
-    priority: 15  # style_quality waits for every experiment
+    priority: 15
     retries: RETRIES
     conda:
         "../envs/style.yaml"
@@ -48,6 +48,7 @@ rule style_optimize:
         calibration=STYLE.config["calibration"],
         device=config["device"],
         checkpoint=made("results/checkpoints/style_optimize/{experiment}"),
+        methods=lambda w: methods_code(STYLE.methods(w)),
         code=code("style_optimize"),
     script:
         "../workflow_scripts/style/optimize.py"
@@ -150,23 +151,19 @@ rule style_stylize:
 
 
 rule style_quality:
-    """Measure every result against its photograph and its painting."""
+    """Measure an experiment's images against their photographs and paintings."""
     input:
-        optimised=style_experiments("runs.csv"),
-        images=style_experiments("images"),
-        stylised=STYLE.stylised_runs,
-        contents=expand(
-            "results/style/contents/{name}.png",
-            name=dict.fromkeys([*STYLE.names("content"), *STYLE.shown_contents]),
-        ),
-        paintings=expand("results/style/paintings/{name}.png", name=PAINTINGS_SHOWN),
+        optimised="results/style/optimize/{experiment}/runs.csv",
+        images="results/style/optimize/{experiment}/images",
+        contents=lambda w: style_images("contents", w.experiment),
+        paintings=lambda w: style_images("paintings", w.experiment),
         validation=found(STYLE.backbone("validation")),
     output:
-        "results/style/quality.csv",
+        "results/style/quality/{experiment}.csv",
     log:
-        "results/logs/style_quality/style_quality.log",
+        "results/logs/style_quality/{experiment}.log",
     benchmark:
-        "results/benchmarks/style_quality/style_quality.tsv"
+        "results/benchmarks/style_quality/{experiment}.tsv"
     conda:
         "../envs/style.yaml"
     params:
@@ -174,6 +171,20 @@ rule style_quality:
         code=code("style_quality"),
     script:
         "../workflow_scripts/style/quality.py"
+
+
+use rule style_quality as style_quality_stylised with:
+    input:
+        stylised="results/style/stylised/{painting}/runs.csv",
+        contents=expand("results/style/contents/{name}.png", name=STYLE.shown_contents),
+        paintings=["results/style/paintings/{painting}.png"],
+        validation=found(STYLE.backbone("validation")),
+    output:
+        "results/style/quality/stylised/{painting}.csv",
+    log:
+        "results/logs/style_quality_stylised/{painting}.log",
+    benchmark:
+        "results/benchmarks/style_quality_stylised/{painting}.tsv"
 
 
 rule style_film:
@@ -252,7 +263,7 @@ rule style_encode:
 rule style_time:
     """Time both versions by image size, and Version 1 by content loss."""
     input:
-        photographs=[f"{CROPS}/crops.bin", f"{CROPS}/index.csv"],
+        photographs=PHOTOGRAPHS_CUT,
         painting=f"results/style/paintings/{STYLE.config['timing']['painting']}.png",
         alexnet=found(STYLE.backbone("alexnet")),
         vgg=found(STYLE.backbone("vgg")),
@@ -271,10 +282,12 @@ rule style_time:
         gpu=GPU,
     params:
         timing=STYLE.config["timing"],
+        content_losses=STYLE.names("content_loss", "losses"),
         architectures=STYLE.architectures,
         main=STYLE.main,
         precision=STYLE.config["stylised"]["precision"],
         device=config["device"],
+        methods=methods_code(STYLE.timed_methods),
         code=code("style_time"),
     script:
         "../workflow_scripts/style/time.py"

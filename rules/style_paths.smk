@@ -1,16 +1,46 @@
-"""Where files of the style study lie that several rules name."""
+"""Paths and values of the style study that several rules name."""
+
+import hashlib
 
 
 def style_images(kind, *experiments):
-    """The contents or paintings of these experiments, or of all."""
+    """The contents or paintings of these experiments."""
     names = STYLE.names(kind.removesuffix("s"), *experiments)
     return expand("results/style/{kind}/{name}.png", kind=kind, name=names)
 
 
-def style_experiments(file, *names):
-    """A file of these experiments, or of all."""
-    names = names or STYLE.config["experiments"]
-    return expand("results/style/optimize/{name}/{file}", name=names, file=file)
+def style_experiments(file, experiments):
+    """A file of each of these experiments."""
+    return expand("results/style/optimize/{name}/{file}", name=experiments, file=file)
+
+
+def style_drawn(experiment):
+    """Inputs of a figure of an experiment, and of those that it is shown with."""
+    experiments = STYLE.shown_with(experiment)
+    return {
+        "runs": style_experiments("runs.csv", experiments),
+        "history": style_experiments("history.csv", experiments),
+        "images": style_experiments("images", experiments),
+        "contents": style_images("contents", *experiments),
+        "paintings": style_images("paintings", *experiments),
+    }
+
+
+def style_weights(wildcards):
+    """The weights of each backbone of an experiment, as inputs named by its role."""
+    roles = STYLE.names("backbone", wildcards.experiment)
+    return {f"weights_{role}": found(STYLE.backbone(role)) for role in roles}
+
+
+def style_entries(catalogue, *sources):
+    """The entries of `paintings` or `contents` with one of these sources."""
+    entries = STYLE.config[catalogue].items()
+    return [name for name, entry in entries if entry["source"] in sources]
+
+
+def style_pattern(catalogue, *sources):
+    """A wildcard's pattern for the entries with one of these sources."""
+    return "|".join(style_entries(catalogue, *sources)) or "none"
 
 
 def style_source(catalogue, name):
@@ -18,6 +48,11 @@ def style_source(catalogue, name):
     return (
         STYLE.config[catalogue][name].get("path") or f"results/style/downloads/{name}"
     )
+
+
+def style_download(group, wildcard, key):
+    """A value in resources/sources.yaml of the file that a wildcard names."""
+    return lambda wildcards: SOURCES[group]["files"][wildcards[wildcard]].get(key)
 
 
 def style_trained(file):
@@ -31,3 +66,11 @@ def paintings_learnt(wildcards):
     return expand(
         "results/style/paintings/{style}.png", style=STYLE.styles(wildcards.painting)
     )
+
+
+def methods_code(modules):
+    """Digest of the methods that a job imports by name."""
+    files = [SOURCE / "workflow_scripts" / f"{m.replace('.', '/')}.py" for m in modules]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[
+        :16
+    ]

@@ -1,6 +1,6 @@
-"""What the style study shows: the paper's table and figures, and what goes beyond them."""
+"""Tables and figures of the style study: the paper's, and what goes beyond them."""
 
-PAINTINGS_SHOWN = list(dict.fromkeys([*STYLE.names("painting"), *STYLE.shown]))
+PHOTOGRAPH = STYLE.config["stylised"]["contents"][0]
 LARGE = STYLE.config["stylised"]["large"]
 
 
@@ -26,38 +26,52 @@ rule style_table1:
         "../workflow_scripts/style/table1.py"
 
 
-rule style_draw_optimisation:
-    """Version 1 by backbone and optimizer: Figures 2, 3, 5 and 6."""
+rule style_draw_backbones:
+    """Version 1 by backbone: Figures 2 and 3."""
     input:
-        runs=style_experiments("runs.csv", "backbones", "optimizers"),
-        history=style_experiments("history.csv", "backbones", "optimizers"),
-        images=style_experiments("images", "backbones", "optimizers"),
-        contents=style_images("contents"),
-        paintings=style_images("paintings"),
+        **style_drawn("backbones"),
     output:
         figure2=figure("style_figure2", "Figure 2", "loss history by backbone"),
         figure3=figure("style_figure3", "Figure 3", "results by backbone"),
-        figure5=figure("style_figure5", "Figure 5", "loss history by optimizer"),
-        figure6=figure("style_figure6", "Figure 6", "results by optimizer"),
     log:
-        "results/logs/style_draw_optimisation/style_draw_optimisation.log",
+        "results/logs/style_draw_backbones/style_draw_backbones.log",
     benchmark:
-        "results/benchmarks/style_draw_optimisation/style_draw_optimisation.tsv"
+        "results/benchmarks/style_draw_backbones/style_draw_backbones.tsv"
     conda:
         "../envs/report.yaml"
     params:
         scale=SCALE,
-        code=code("style_draw_optimisation"),
+        code=code("style_draw_backbones"),
     script:
-        "../workflow_scripts/style/draw_optimisation.py"
+        "../workflow_scripts/style/draw_backbones.py"
+
+
+rule style_draw_optimizers:
+    """Version 1 by optimizer: Figures 5 and 6."""
+    input:
+        **style_drawn("optimizers"),
+    output:
+        figure5=figure("style_figure5", "Figure 5", "loss history by optimizer"),
+        figure6=figure("style_figure6", "Figure 6", "results by optimizer"),
+    log:
+        "results/logs/style_draw_optimizers/style_draw_optimizers.log",
+    benchmark:
+        "results/benchmarks/style_draw_optimizers/style_draw_optimizers.tsv"
+    conda:
+        "../envs/report.yaml"
+    params:
+        scale=SCALE,
+        code=code("style_draw_optimizers"),
+    script:
+        "../workflow_scripts/style/draw_optimizers.py"
 
 
 rule style_figure4:
     """Figure 4: run times by content loss, paired and repeated."""
     input:
         timing=["results/style/timing/losses.csv"],
-        runs="results/style/optimize/losses/runs.csv",
-        history="results/style/optimize/losses/history.csv",
+        runs=style_experiments("runs.csv", STYLE.shown_with("losses")),
+        history=style_experiments("history.csv", STYLE.shown_with("losses")),
     output:
         figure("style_figure4", "Figure 4", "run times by content loss"),
     log:
@@ -73,27 +87,42 @@ rule style_figure4:
         "../workflow_scripts/style/figure4.py"
 
 
-rule style_draw_gallery:
-    """Version 1 in several styles (Figure 7), and at several sizes."""
+rule style_figure7:
+    """Figure 7: one photograph in several styles by Version 1."""
     input:
-        runs=style_experiments("runs.csv", "paintings", "sizes"),
-        images=style_experiments("images", "paintings", "sizes"),
-        contents=style_images("contents"),
-        paintings=style_images("paintings"),
+        **style_drawn("paintings"),
     output:
-        figure7=figure("style_figure7", "Figure 7", "several styles"),
-        sizes=figure("style_sizes", "Sizes", "Version 1 by image size"),
+        figure("style_figure7", "Figure 7", "several styles"),
     log:
-        "results/logs/style_draw_gallery/style_draw_gallery.log",
+        "results/logs/style_figure7/style_figure7.log",
     benchmark:
-        "results/benchmarks/style_draw_gallery/style_draw_gallery.tsv"
+        "results/benchmarks/style_figure7/style_figure7.tsv"
     conda:
         "../envs/report.yaml"
     params:
         scale=SCALE,
-        code=code("style_draw_gallery"),
+        code=code("style_figure7"),
     script:
-        "../workflow_scripts/style/draw_gallery.py"
+        "../workflow_scripts/style/figure7.py"
+
+
+rule style_sizes:
+    """Version 1 by image size."""
+    input:
+        **style_drawn("sizes"),
+    output:
+        figure("style_sizes", "Sizes", "Version 1 by image size"),
+    log:
+        "results/logs/style_sizes/style_sizes.log",
+    benchmark:
+        "results/benchmarks/style_sizes/style_sizes.tsv"
+    conda:
+        "../envs/report.yaml"
+    params:
+        scale=SCALE,
+        code=code("style_sizes"),
+    script:
+        "../workflow_scripts/style/sizes.py"
 
 
 rule style_figure8:
@@ -102,7 +131,7 @@ rule style_figure8:
         result=f"results/style/stylised/{STYLE.main}/{LARGE}.png",
         content=f"results/style/contents/{LARGE}.png",
         painting=f"results/style/paintings/{STYLE.main}.png",
-        stylised_runs=STYLE.stylised_runs,
+        stylised_runs=[f"results/style/stylised/{STYLE.main}/runs.csv"],
     output:
         figure("style_figure8", "Figure 8", "a large photograph"),
     log:
@@ -121,11 +150,7 @@ rule style_figure8:
 rule style_presets:
     """The paper's text, its authors' code and tuned settings."""
     input:
-        runs="results/style/optimize/presets/runs.csv",
-        history="results/style/optimize/presets/history.csv",
-        images="results/style/optimize/presets/images",
-        contents=style_images("contents", "presets"),
-        paintings=style_images("paintings", "presets"),
+        **style_drawn("presets"),
     output:
         figure("style_presets", "Presets", "text, code and tuned settings"),
     log:
@@ -183,39 +208,98 @@ rule style_motion:
         "../workflow_scripts/style/motion.py"
 
 
-rule style_draw_results:
-    """Results measured and side by side: every style, Figure 1, initialisations, quality."""
+rule style_styles:
+    """Version 2 in every style: paintings and photographs."""
     input:
-        quality=["results/style/quality.csv"],
         stylised_runs=STYLE.stylised_runs,
         stylised=expand(
             "results/style/stylised/{painting}/{content}.png",
             painting=STYLE.shown,
             content=STYLE.shown_contents,
         ),
-        paintings_runs="results/style/optimize/paintings/runs.csv",
-        paintings_images="results/style/optimize/paintings/images",
-        initialisations_runs="results/style/optimize/initialisations/runs.csv",
-        initialisations_images="results/style/optimize/initialisations/images",
-        contents=style_images("contents"),
-        paintings=expand("results/style/paintings/{name}.png", name=PAINTINGS_SHOWN),
+        paintings=expand("results/style/paintings/{name}.png", name=STYLE.shown),
     output:
-        styles=figure("style_styles", "Styles", "paintings, photographs in each style"),
-        figure1=figure("style_figure1", "Figure 1", "both versions side by side"),
-        initialisations=figure(
-            "style_initialisations", "Initialisations", "results from each start"
-        ),
-        scores=table("style_scores", "Quality", "structure, edges, texture, colours"),
+        figure("style_styles", "Styles", "paintings, photographs in each style"),
     log:
-        "results/logs/style_draw_results/style_draw_results.log",
+        "results/logs/style_styles/style_styles.log",
     benchmark:
-        "results/benchmarks/style_draw_results/style_draw_results.tsv"
+        "results/benchmarks/style_styles/style_styles.tsv"
     conda:
         "../envs/report.yaml"
     params:
         contents=STYLE.config["stylised"]["contents"],
-        painting=STYLE.main,
         scale=SCALE,
-        code=code("style_draw_results"),
+        code=code("style_styles"),
     script:
-        "../workflow_scripts/style/draw_results.py"
+        "../workflow_scripts/style/styles.py"
+
+
+rule style_figure1:
+    """Figure 1: both versions of one photograph and painting side by side."""
+    input:
+        runs="results/style/optimize/paintings/runs.csv",
+        images="results/style/optimize/paintings/images",
+        stylised_runs=[f"results/style/stylised/{STYLE.main}/runs.csv"],
+        stylised=f"results/style/stylised/{STYLE.main}/{PHOTOGRAPH}.png",
+        quality=[
+            "results/style/quality/paintings.csv",
+            f"results/style/quality/stylised/{STYLE.main}.csv",
+        ],
+        content=f"results/style/contents/{PHOTOGRAPH}.png",
+        painting=f"results/style/paintings/{STYLE.main}.png",
+    output:
+        figure("style_figure1", "Figure 1", "both versions side by side"),
+    log:
+        "results/logs/style_figure1/style_figure1.log",
+    benchmark:
+        "results/benchmarks/style_figure1/style_figure1.tsv"
+    conda:
+        "../envs/report.yaml"
+    params:
+        scale=SCALE,
+        code=code("style_figure1"),
+    script:
+        "../workflow_scripts/style/figure1.py"
+
+
+rule style_initialisations:
+    """Version 1 from each initialisation."""
+    input:
+        **style_drawn("initialisations"),
+        quality=expand(
+            "results/style/quality/{name}.csv",
+            name=STYLE.shown_with("initialisations"),
+        ),
+    output:
+        figure("style_initialisations", "Initialisations", "results from each start"),
+    log:
+        "results/logs/style_initialisations/style_initialisations.log",
+    benchmark:
+        "results/benchmarks/style_initialisations/style_initialisations.tsv"
+    conda:
+        "../envs/report.yaml"
+    params:
+        scale=SCALE,
+        code=code("style_initialisations"),
+    script:
+        "../workflow_scripts/style/initialisations.py"
+
+
+rule style_scores:
+    """The quality of every result."""
+    input:
+        quality=STYLE.quality,
+        stylised_runs=STYLE.stylised_runs,
+    output:
+        table("style_scores", "Quality", "structure, edges, texture, colours"),
+    log:
+        "results/logs/style_scores/style_scores.log",
+    benchmark:
+        "results/benchmarks/style_scores/style_scores.tsv"
+    conda:
+        "../envs/report.yaml"
+    params:
+        scale=SCALE,
+        code=code("style_scores"),
+    script:
+        "../workflow_scripts/style/scores.py"

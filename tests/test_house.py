@@ -22,6 +22,7 @@ def test_no_function_is_longer_than_a_screen():
 
 ORDER = {
     "core": 0,
+    "method_files": 0,
     "report": 1,
     "rl": 2,
     "style": 2,

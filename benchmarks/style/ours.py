@@ -24,14 +24,15 @@ from triptych.style.data.backbone import (
     from_torchvision,
 )
 from triptych.style.network.fast import PreparedNetwork
+from triptych.style.network.initial_weights import initial_network
 from triptych.style.network.network import Architecture, TransformationNetwork
 from triptych.style.network.perceptual import LossSettings, PerceptualLoss
 from triptych.style.network.stylize import stylise
 from triptych.style.network.tiling import stylise_tiled
-from triptych.style.network.training import TrainingRun, initial_network
+from triptych.style.network.training import TrainingRun
 from triptych.style.network.training_data import TrainingSettings
+from triptych.style.optimise.choices import preset
 from triptych.style.optimise.objective import Objective
-from triptych.style.optimise.presets import preset
 
 
 def backbone(name: str) -> Backbone:

@@ -1,9 +1,7 @@
 """Generated "paintings", which may be shipped since nobody else's hand is in them.
 
-Each is a picture of its own, with strokes of 5 to 40 pixels at 512: a night sky of brush strokes
-("swirls"), a woodcut of breakers ("waves"), a mosaic of flowers ("mosaic"), a shore in dots
-("dots"), mountains in ink ("ink"), a window of stained glass ("glass"), an engraved landscape
-("hatching") and marbled paper ("marbling").
+Each has strokes of 5 to 40 pixels at 512: a night sky of brush strokes ("swirls"), a woodcut of
+breakers ("waves"), a mosaic of flowers ("mosaic") and mountains in ink ("ink").
 """
 
 from collections.abc import Callable
@@ -12,12 +10,8 @@ import cv2
 import numpy as np
 
 from makers.paintings.canvas import Canvas
-from makers.paintings.glass import paint_glass
-from makers.paintings.hatching import paint_hatching
 from makers.paintings.ink import paint_ink
-from makers.paintings.marbling import paint_marbling
 from makers.paintings.mosaic import paint_mosaic
-from makers.paintings.pointillism import paint_dots
 from makers.paintings.swirls import paint_swirls
 from makers.paintings.waves import paint_waves
 
@@ -25,11 +19,7 @@ PAINTINGS: dict[str, Callable[[Canvas, np.random.Generator], None]] = {
     "swirls": paint_swirls,
     "waves": paint_waves,
     "mosaic": paint_mosaic,
-    "dots": paint_dots,
     "ink": paint_ink,
-    "glass": paint_glass,
-    "hatching": paint_hatching,
-    "marbling": paint_marbling,
 }
 
 

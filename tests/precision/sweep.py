@@ -28,8 +28,8 @@ from triptych.style.data.backbone import load_backbone
 from triptych.style.network.fast import PreparedNetwork, Stage
 from triptych.style.network.network import Architecture, TransformationNetwork
 from triptych.style.network.perceptual import LossSettings, PerceptualLoss
+from triptych.style.optimise.choices import preset
 from triptych.style.optimise.objective import Objective
-from triptych.style.optimise.presets import preset
 
 CPU = torch.device("cpu")
 ROOT = Path(__file__).parents[2]

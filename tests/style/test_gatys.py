@@ -11,9 +11,9 @@ from torch import Tensor
 from two_layers import choices, images, small_backbone
 
 from triptych.style.optimise import gatys
+from triptych.style.optimise.choices import Choices
 from triptych.style.optimise.gatys import Optimisation, initial_images, optimise
 from triptych.style.optimise.objective import Objective, Terms
-from triptych.style.optimise.presets import Choices
 
 CONTENTS, PAINTINGS = images(3), images(3, seed=2, height=9, width=14)
 

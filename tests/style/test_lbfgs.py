@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from triptych.style.optimise.lbfgs import BatchedLbfgs
+from triptych.style.optimise.optimizers.lbfgs import BatchedLbfgs
 
 Problem = Callable[[Tensor], Tensor]
 """A differentiable function of a row [n]."""

@@ -1,12 +1,34 @@
-"""The named presets: layers that exist, and what the paper's text and the notebook say."""
+"""Presets of Version 1: layers that exist, and values typed from the paper and the notebook."""
 
 import pytest
 
 from triptych.style.data.architectures import ARCHITECTURES
-from triptych.style.optimise.presets import PRESETS, preset
+from triptych.style.optimise.choices import methods, preset
+
+FIRST_OF_FIVE_STAGES = tuple(f"relu{stage}_1" for stage in range(1, 6))
+SAID = {  # (preset, optimizer): choices on VGG-19, from section IV-A and the notebook's cells
+    ("paper", "lbfgs"): {
+        "pooling": "average",  # IV-A 3
+        "normalised": True,  # IV-A 3
+        "style_layers": FIRST_OF_FIVE_STAGES,  # IV-A 6
+        "initialisation": "content",  # IV-A 2
+        "aspect": "squashed",  # IV-A 1
+        "scaling": "equation",  # Eq. 1 and 3
+        "content_loss": "mse",  # Eq. 1
+        "style_loss": "gram",  # Eq. 3 and 4
+    },
+    ("authors", "lbfgs"): {
+        "content_layer": "conv5_3",
+        "style_weight": 1e6,
+        "history": 100,
+        "clamp": "closure",
+    },
+    ("authors", "adam"): {"learning_rate": 1e-3},
+    ("authors", "sgd"): {"learning_rate": 0.01, "momentum": 0.8, "normalised_gradient": False},
+}
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", methods("presets"))
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_every_preset_names_layers_that_the_architecture_has(name: str, architecture: str) -> None:
     choices = preset(name, architecture)
@@ -14,34 +36,15 @@ def test_every_preset_names_layers_that_the_architecture_has(name: str, architec
     assert len(choices.layer_weights) == len(choices.style_layers)
 
 
-def test_paper_is_what_the_text_says() -> None:
-    choices = preset("paper", "vgg19")
-    assert choices.pooling == "average"
-    assert choices.normalised
-    assert choices.content_layer == "relu4_2"
-    assert choices.style_layers == ("relu1_1", "relu2_1", "relu3_1", "relu4_1", "relu5_1")
-    assert choices.scaling == "equation"
-    assert choices.style_weight > choices.content_weight
-    assert (choices.content_loss, choices.optimizer) == ("mse", "lbfgs")
-    assert (choices.initialisation, choices.clamp) == ("content", "end")
+@pytest.mark.parametrize(("name", "optimizer"), SAID)
+def test_a_preset_is_what_its_source_says(name: str, optimizer: str) -> None:
+    choices = vars(preset(name, "vgg19", optimizer=optimizer))
+    said = SAID[name, optimizer]
+    assert {key: choices[key] for key in said} == said
 
 
-def test_authors_is_what_the_notebook_ran() -> None:
+def test_notebooks_style_layers_are_its_convolutions_by_number() -> None:
+    convolutions = [name for name in ARCHITECTURES["vgg19"].layer_names if name.startswith("conv")]
     choices = preset("authors", "vgg19")
-    assert choices.pooling == "max"
-    assert not choices.normalised
-    assert choices.content_layer == "conv5_3"
-    assert choices.style_layers == (
-        "conv1_1",
-        "conv2_1",
-        "conv3_1",
-        "conv4_1",
-        "conv5_1",
-        "conv5_4",
-    )
-    assert (choices.content_weight, choices.style_weight) == (1.0, 1e6)
-    assert (choices.scaling, choices.clamp, choices.history) == ("mean", "closure", 100)
-    assert preset("authors", "alexnet").content_layer == "conv5"
-    assert preset("authors", "vgg19", optimizer="adam").learning_rate == 1e-3
-    sgd = preset("authors", "vgg19", optimizer="sgd")
-    assert (sgd.learning_rate, sgd.momentum, sgd.normalised_gradient) == (0.01, 0.8, False)
+    assert choices.style_layers == tuple(convolutions[n - 1] for n in (1, 3, 5, 9, 13, 16))
+    assert choices.content_layer == convolutions[15 - 1]

@@ -17,8 +17,10 @@ from triptych.style.measures.quality import (
     edge_correlation,
     gram_distance,
     luma,
+    optimised_images,
     quality_table,
     ssim_luma,
+    stylised_images,
 )
 
 LAYERS = ("relu1_1", "relu2_1", "relu3_1")
@@ -147,7 +149,8 @@ def write_runs(folder):
 
 def test_the_table_has_one_row_for_each_image_of_both_versions(tmp_path, backbone):
     first, second, sources = write_runs(tmp_path)
-    table = quality_table([first], [second], **sources, backbone=backbone, settings=SETTINGS)
+    images = [*optimised_images(first), *stylised_images(second)]
+    table = quality_table(images, **sources, backbone=backbone, settings=SETTINGS)
     assert list(table.columns) == [
         *("version", "experiment", "run", "content", "painting"),
         *("ssim_luma", "edge_correlation", "gram_distance", "colour_distance"),
@@ -168,4 +171,4 @@ def test_a_finished_run_without_its_image_is_an_error(tmp_path, backbone):
     first, _, sources = write_runs(tmp_path)
     (first.parent / "images" / "l1.png").unlink()
     with pytest.raises(InputError, match=r"l1\.png"):
-        quality_table([first], [], **sources, backbone=backbone, settings=SETTINGS)
+        quality_table(optimised_images(first), **sources, backbone=backbone, settings=SETTINGS)

@@ -11,9 +11,9 @@ from triptych.style.network.fast import PreparedNetwork
 from triptych.style.network.network import Architecture, TransformationNetwork
 from triptych.style.network.perceptual import LossSettings, PerceptualLoss
 from triptych.style.network.tiling import stylise_tiled
+from triptych.style.optimise.choices import methods, preset
 from triptych.style.optimise.gatys import initial_images
 from triptych.style.optimise.objective import Objective
-from triptych.style.optimise.presets import PRESETS, preset
 
 
 def shaped_backbone(architecture, pooling):
@@ -60,7 +60,7 @@ def test_a_training_s_losses_stay_on_the_gpu(precision, paper_config):
 
 
 @pytest.mark.parametrize("precision", ["float32", "tf32", "bf16"])
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", methods("presets"))
 @pytest.mark.parametrize("architecture", ["vgg19", "alexnet"])
 def test_version_1_s_losses_stay_on_the_gpu(architecture, name, precision):
     choices = preset(name, architecture, precision=precision)

@@ -5,8 +5,8 @@ import torch
 from random_networks import backbone, image, network
 
 from triptych.style.network.stylize import stylise
+from triptych.style.optimise.choices import preset
 from triptych.style.optimise.gatys import optimise
-from triptych.style.optimise.presets import preset
 
 pytestmark = [
     pytest.mark.gpu,

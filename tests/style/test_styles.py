@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 from two_layers import choices, images, small_backbone
 
-from triptych.style.optimise.losses import position_gram
+from triptych.style.losses import position_gram
 from triptych.style.optimise.objective import Objective
 from triptych.style.optimise.styles import Painting, Style, guide, style_targets
 

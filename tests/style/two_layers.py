@@ -8,7 +8,7 @@ from torch import Tensor
 
 from triptych.style.data.architectures import Architecture, Convolution, Pooling
 from triptych.style.data.backbone import Backbone
-from triptych.style.optimise.presets import Choices
+from triptych.style.optimise.choices import Choices
 
 TWO_LAYERS = Architecture(
     "two_layers", (Convolution("conv1", 3, 4), Pooling(2, 2), Convolution("conv2", 4, 6))

@@ -12,7 +12,7 @@ with job(snakemake):
     given, scale = snakemake.input, snakemake.params.scale
     times = loss_times_long(read_frames(given.timing), scale=scale)
     runs, history = read_frames(given.runs), read_frames(given.history)
-    trends = history_long(history, runs, experiment="losses", scale=scale)
+    trends = history_long(history, runs, scale=scale)
     write_figure(
         loss_times_figure(times, trends),
         pd.concat([times, trends], ignore_index=True),

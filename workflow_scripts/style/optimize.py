@@ -16,25 +16,25 @@ from triptych.style.optimise.runs import Inputs, run_experiment, usable_memory
 with job(snakemake):
     keep_freed_memory()
     given, params, output = snakemake.input, snakemake.params, snakemake.output
-    roles = dict.fromkeys(row["backbone"] for row in params.runs)
     shards = Shards(*given.photographs)
-    count = min(params.calibration, len(shards))
+    roles = {run["backbone"] for run in params.runs}
+    calibration = range(min(params.calibration, len(shards)))
     inputs = Inputs(
         contents={Path(path).stem: path for path in given.contents},
         paintings={Path(path).stem: path for path in given.paintings},
-        backbones=dict(zip(roles, given.backbones, strict=True)),
-        calibration=shards.batch(range(count)).float() / 255,
+        backbones={role: given[f"weights_{role}"] for role in roles},
+        calibration=shards.batch(calibration).float() / 255,
     )
     device, resources = choose_device(params.device), snakemake.resources
     runs = [
         {**run, "precision": choose_precision(run["precision"], device, "unscaled")}
         for run in params.runs
     ]
-    settled = fingerprint({**dict(params.items()), "runs": runs}, snakemake.input)
+    settled = fingerprint({**dict(params.items()), "runs": runs}, given)
     checkpoint = Checkpoint(params.checkpoint, settled)
     stop = StopRequest(scheduler_limit(resources.get("runtime")))
-    allowed = usable_memory(device, resources.get("mem_mb"))
-    optimised = run_experiment(runs, inputs, device, allowed, checkpoint, stop)
+    memory = usable_memory(device, resources.get("mem_mb"))
+    optimised = run_experiment(runs, inputs, device, memory, checkpoint, stop)
     write_csv(optimised.runs, output.runs)
     write_csv(optimised.history, output.history)
     for run, image in optimised.images.items():

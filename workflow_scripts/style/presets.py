@@ -10,11 +10,11 @@ from triptych.style.report.panels import Files
 from triptych.style.report.runs import history_long, results_long
 
 with job(snakemake):
-    given, named = snakemake.input, {"experiment": "presets", "scale": snakemake.params.scale}
+    given, scale = snakemake.input, snakemake.params.scale
     runs = read_frames(given.runs)
-    long = results_long(runs, **named)
-    history = history_long(read_frames(given.history), runs, **named)
-    files = Files(result=[given.images], content=given.contents, painting=given.paintings)
-    figure = presets_figure(long, history, files)
-    numbers = pd.concat([long, history], ignore_index=True)
+    results = results_long(runs, scale=scale)
+    history = history_long(read_frames(given.history), runs, scale=scale)
+    files = Files(result=given.images, content=given.contents, painting=given.paintings)
+    figure = presets_figure(results, history, files)
+    numbers = pd.concat([results, history], ignore_index=True)
     write_figure(figure, numbers, snakemake.output, photographs=True)

@@ -1,20 +1,26 @@
-"""Measure every stylised image against its content and its painting."""
+"""Measure images of either version against their photographs and paintings."""
 
 from pathlib import Path
 
 from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.style.data.backbone import load_backbone
-from triptych.style.measures.quality import QualitySettings, quality_table
+from triptych.style.measures.quality import (
+    QualitySettings,
+    optimised_images,
+    quality_table,
+    stylised_images,
+)
 
 with job(snakemake):
-    params, inputs = snakemake.params, snakemake.input
+    params, given = snakemake.params, snakemake.input
+    version1 = given.get("optimised")
+    images = optimised_images(version1) if version1 else stylised_images(given.stylised)
     table = quality_table(
-        inputs.optimised,
-        inputs.stylised,
-        {Path(path).stem: Path(path) for path in inputs.contents},
-        {Path(path).stem: Path(path) for path in inputs.paintings},
-        load_backbone(inputs.validation, pooling="average"),
-        QualitySettings(tuple(params.layers), params.projections, params.seed),
+        images,
+        contents={Path(path).stem: Path(path) for path in given.contents},
+        paintings={Path(path).stem: Path(path) for path in given.paintings},
+        backbone=load_backbone(given.validation, pooling="average"),
+        settings=QualitySettings(tuple(params.layers), params.projections, params.seed),
     )
     write_csv(table, snakemake.output[0])

@@ -1,5 +1,7 @@
 """Time both versions image by image (Table I), and Version 1 by content loss (Figure 4)."""
 
+from dataclasses import replace
+
 import pandas as pd
 
 from triptych.core.device import choose_device
@@ -9,44 +11,73 @@ from triptych.core.memory import keep_freed_memory
 from triptych.style.data.backbone import load_backbone
 from triptych.style.data.images import read_image, resize
 from triptych.style.data.shards import Shards
-from triptych.style.measures.timing import loss_times, network_times, optimisation_times
+from triptych.style.measures.timing import (
+    OptimisationTiming,
+    loss_times,
+    network_times,
+    optimisation_times,
+)
 from triptych.style.network.fast import PreparedNetwork
 from triptych.style.network.network_files import load_network
 from triptych.style.network.stylize import checked_precision
-from triptych.style.optimise.presets import NOTEBOOK, OURS, timed_choices
+from triptych.style.optimise.choices import NOTEBOOK, OURS, timed_choices
 
 with job(snakemake):
     keep_freed_memory()
     given, params = snakemake.input, snakemake.params
-    device, settings, losses = choose_device(params.device), params.timing, params.timing["losses"]
+    device = choose_device(params.device)
+    settings = params.timing
     shards = Shards(*given.photographs)
     photographs = shards.batch(shards.validation[: settings["photographs"]]).float() / 255
     painting = read_image(given.painting)
     backbones = {
         name: load_backbone(given[name], pooling="max").to(device) for name in ("alexnet", "vgg")
     }
-    network, _ = load_network(given.network, params.main)
-    network = network.to(device)
-    precision = checked_precision(network, photographs[0].to(device), params.precision)
-    prepared = PreparedNetwork(network, precision)
-    sizes, images = settings["sizes"], []
-    kinds = ((NOTEBOOK, settings["notebook"], 1), (OURS, len(photographs), settings["batch"]))
-    for kind, count, batch in kinds:
+    images = []
+    for kind, count, batch in (
+        (NOTEBOOK, settings["notebook"], 1),
+        (OURS, len(photographs), settings["batch"]),
+    ):
         with_choices = {
             name: (backbone, timed_choices(kind, params.architectures[name]))
             for name, backbone in backbones.items()
         }
-        lengths = (settings["evaluations"], settings["stated"])
-        of_kind = (photographs[:count], painting, with_choices, sizes, *lengths)
-        images.append(optimisation_times(*of_kind, batch, kind, device))
-    repeats = settings["repeats"]
-    images.append(network_times(photographs, prepared, sizes, repeats, precision, device))
-    write_csv(pd.concat(images), snakemake.output.images)
+        timing = OptimisationTiming(
+            sizes=settings["sizes"],
+            evaluations=settings["evaluations"],
+            stated=settings["stated"],
+            batch=batch,
+            settings=kind,
+        )
+        times = optimisation_times(photographs[:count], painting, with_choices, timing, device)
+        images.append(times)
+
+    network, _ = load_network(given.network, params.main)
+    network = network.to(device)
+    precision = checked_precision(network, photographs[0].to(device), params.precision)
+    times = network_times(
+        photographs,
+        PreparedNetwork(network, precision),
+        settings["sizes"],
+        settings["repeats"],
+        precision=precision,
+        device=device,
+    )
+    write_csv(pd.concat([*images, times]), snakemake.output.images)
+
+    losses = settings["losses"]
     content, style = (
         resize(image, losses["size"], "squashed")[None].to(device)
         for image in (photographs[0], painting)
     )
     choices = timed_choices(OURS, params.architectures["vgg"])
-    lengths = (losses["evaluations"], losses["repeats"])
-    by_loss = loss_times(content, style, backbones["vgg"], choices, *lengths, device)
+    by_loss = loss_times(
+        content,
+        style,
+        backbones["vgg"],
+        [replace(choices, content_loss=name) for name in params.content_losses],
+        evaluations=losses["evaluations"],
+        repeats=losses["repeats"],
+        device=device,
+    )
     write_csv(by_loss, snakemake.output.losses)

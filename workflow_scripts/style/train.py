@@ -8,10 +8,10 @@ from triptych.core.job import job
 from triptych.core.provenance import fingerprint
 from triptych.core.stopping import StopRequest, scheduler_limit
 from triptych.style.data.shards import Shards
-from triptych.style.network.learning import begun_from
+from triptych.style.network.initial_weights import finished_network, initial_network
 from triptych.style.network.network import Architecture
 from triptych.style.network.perceptual import LossSettings
-from triptych.style.network.training import initial_network, train
+from triptych.style.network.training import train
 from triptych.style.network.training_data import TrainingSettings
 from triptych.style.network.training_files import read_loss, select, write_training
 
@@ -26,7 +26,7 @@ with job(snakemake):
     loss = read_loss(files.backbone, params.pooling, files.paintings, size, losses, device)
     network = initial_network(architecture, params.training["seed"])
     for initial in files.initial:
-        network = begun_from(Path(initial), architecture, params.styles)
+        network = finished_network(Path(initial), architecture, params.styles)
     crops = Shards(files.crops, files.index)
     trained = train(
         network,

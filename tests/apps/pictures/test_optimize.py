@@ -1,6 +1,7 @@
 """`triptych stylize --optimize`, as a person would type it: what is said, written, and resumed."""
 
 import os
+import re
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +10,6 @@ import pytest
 import torch
 
 from triptych.apps.pictures import optimising_stylizer
-from triptych.apps.pictures.memory_plan import Needs
 from triptych.cli import main
 from triptych.core.stopping import SAVED_EXIT_CODE
 from triptych.style.data.image_files import keep_colours
@@ -147,34 +147,21 @@ def test_what_cannot_be_is_said_in_one_message(arguments, message, capsys):
     assert not Path("x.png").exists() and not Path("x.png.unfinished").exists()
 
 
-def test_of_the_memory_given_what_the_process_holds_is_taken_off(capsys, monkeypatch):
-    asked = []
-
-    def side(self: Needs, size: tuple[int, int], memory: float) -> int:
-        asked.append(memory)
-        return 256
-
-    monkeypatch.setattr(Needs, "side", side)
+def test_an_image_that_memory_does_not_hold_is_refused_with_a_size_that_fits(capsys, monkeypatch):
     monkeypatch.setattr(optimising_stylizer, "resident_memory", lambda: 5e8)
-    assert painted("--memory", "2GB").shape == (3, 40, 48)
-    assert asked == [1.5e9]
-    assert "in/a.png: 48x40 pixels don't fit in 1.5 GB" in capsys.readouterr().err
+    write_image("large.png", torch.rand(3, 400, 300))
+    command = ["stylize", "large.png", *COMMAND[2:-1], "1", "-o", "x.png"]
+    assert main([*command, "--memory", "0.72GB"]) == 2
+    size = re.search(r"--size (\d+) fits", capsys.readouterr().err)[1]
+    assert 16 < int(size) < 300
+    assert main([*command, "--memory", "0.72GB", "--size", size]) == 0
+    assert read_image("x.png").shape[2] == int(size)
 
 
-def test_where_the_memory_runs_out_less_is_tried(capsys, monkeypatch):
-    asked, step = [], CoarseToFine.step
-
-    def side(self: Needs, size: tuple[int, int], memory: float) -> int | None:
-        asked.append(memory)
-        return None if len(asked) == 1 else 256
-
+def test_where_the_memory_runs_out_all_the_same_a_smaller_size_is_named(capsys, monkeypatch):
     def failing(self: CoarseToFine) -> None:
-        if len(asked) == 1:
-            raise MemoryError
-        step(self)
+        raise MemoryError
 
-    monkeypatch.setattr(Needs, "side", side)
     monkeypatch.setattr(CoarseToFine, "step", failing)
-    assert painted().shape == (3, 40, 48)
-    assert len(asked) == 2 and asked[1] < asked[0]
-    assert "in/a.png: the memory ran out, less is tried" in capsys.readouterr().err
+    assert main([*COMMAND, "-o", "x.png"]) == 2
+    assert re.search(r"in/a.png: 48x40 pixels take .*--size \d+ fits", capsys.readouterr().err)

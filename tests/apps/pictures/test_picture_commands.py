@@ -7,7 +7,7 @@ import pytest
 import torch
 from random_networks import network
 
-from triptych.apps.pictures import catalogue, stylizer
+from triptych.apps.pictures import catalogue, network_stylizer
 from triptych.apps.pictures.catalogue import find_network
 from triptych.apps.pictures.work_list import work_list
 from triptych.cli import main
@@ -86,7 +86,7 @@ def test_auto_gives_way_at_whichever_photograph_is_far_from_float32(here, monkey
     monkeypatch.setattr(device, "_best", lambda *_: ("bf16", "a processor in a test"))
     monkeypatch.setattr(device, "_chosen", [])
     monkeypatch.setattr(stylize, "precision_error", error)
-    monkeypatch.setattr(stylizer, "precision_error", error)
+    monkeypatch.setattr(network_stylizer, "precision_error", error)
     with caplog.at_level("INFO"):
         assert main(["stylize", "in", "--style", "net.safetensors", "-o", "out"]) == 0
     assert "bf16 gives way: on a part of the image" in caplog.text
@@ -116,7 +116,7 @@ def test_strokes_are_as_large_against_the_photograph_as_in_the_painting(here, ca
     as_painted = stylise(network(), resize(photograph, 32))
     as_large = resize(stylise(network(), photograph), 32)
     assert apart(reduced(), as_painted) < 0.2 * apart(as_large, as_painted)
-    assert "120x96 pixels: painted at 40x32" in capsys.readouterr().err
+    assert "120x96 pixels, painted at 40x32" in capsys.readouterr().err
     assert apart(reduced("--style-scale", "0.3333"), as_large) < 0.005
     assert "painted at" not in capsys.readouterr().err
 
@@ -150,7 +150,11 @@ def test_that_an_input_is_painted_smaller_is_said_once(here, capsys):
     command = ["stylize", "clip.mp4", "in/a.png", "in/b.png", "--style", "small.safetensors"]
     assert main([*command, "-o", "out", *EXACT]) == 0
     said = [line for line in capsys.readouterr().err.splitlines() if "painted at" in line]
-    assert [line.split()[0] for line in said] == ["48x32", "21x30", "40x24"]
+    assert [line.split()[:2] for line in said] == [
+        ["clip.mp4:", "48x32"],
+        ["in/a.png:", "21x30"],
+        ["in/b.png:", "40x24"],
+    ]
 
 
 def test_optimize_says_what_is_too_small_and_does_the_others(here, capsys):
@@ -170,7 +174,7 @@ def test_optimize_says_what_is_too_small_and_does_the_others(here, capsys):
         (["--style", "net.safetensors", "-o", "x.png"], "an INPUT is missing"),
         (["in/a.png", "--style", "net.safetensors"], "-o is missing"),
         (["in/a.png", "--style", "none", "-o", "x.png"], "neither a file nor a network's name"),
-        (["in/a.png", "--style", "in/b.png", "-o", "x.png"], "triptych learn-style in/b.png"),
+        (["in/a.png", "--style", "in/b.png", "-o", "x.png"], "add --optimize"),
         (["in/a.png", "--style", "net.safetensors", "-o", "in/a.png"], "in/a.png is an input"),
         (["in", "--style", "net.safetensors", "-o", "o.jpg"], "goes into a folder, such as -o o"),
         (
@@ -179,7 +183,10 @@ def test_optimize_says_what_is_too_small_and_does_the_others(here, capsys):
         ),
         (["in/a.png", "--style", "net.safetensors", "-o", "/proc/x.png"], "written in /proc (No"),
         (["empty", "--style", "net.safetensors", "-o", "out"], "no image or video in empty"),
-        (["in/a.png", "--style", "net.safetensors", "-o", "x", "--evaluations", "1"], "for --opt"),
+        (
+            ["in/a.png", "--style", "net.safetensors", "-o", "x", "--evaluations", "1"],
+            "needs --optimize",
+        ),
     ],
 )
 def test_bad_arguments_get_one_message_and_exit_code_2(here, capsys, arguments, message):

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from triptych.apps.init import export_shipped
-from triptych.apps.pictures import catalogue, commands, quick
+from triptych.apps.pictures import catalogue, commands, onnx_stylizer
 from triptych.cli import main
 from triptych.style.data.images import read_image, write_image
 from triptych.style.network.export import export_styles
@@ -69,9 +69,11 @@ def test_an_onnx_file_older_than_its_network_is_not_painted_with(
     if trained_again:
         os.utime("two.safetensors")
     asked = []
-    monkeypatch.setattr(commands, "_slowly", lambda *_: asked.append("PyTorch") or [])
+    monkeypatch.setattr(commands, "_with_pytorch", lambda *_: asked.append("PyTorch") or [])
     # The file's name is no style's: what is painted says which of its styles is meant.
-    monkeypatch.setattr(quick, "find_network", lambda _: (Path("two.safetensors"), "oil", ""))
+    monkeypatch.setattr(
+        onnx_stylizer, "find_network", lambda _: (Path("two.safetensors"), "oil", "")
+    )
     given = ["stylize", str(folder / "photo.png"), "--style", "two.safetensors", "-o", "x.png"]
     assert main(given) == 0
     assert bool(asked) == trained_again and Path("x.png").is_file() != trained_again
@@ -114,7 +116,7 @@ def test_the_shipped_networks_file_lies_in_the_cache(folder, tmp_path, monkeypat
     assert main([*given, str(tmp_path / "beside.png")]) == 0
     (folder / catalogue.SHIPPED / "two.onnx").rename(tmp_path / "elsewhere.onnx")
     assert "two: the shipped network for ONNX Runtime" in export_shipped()
-    monkeypatch.setattr(commands, "_slowly", None)  # PyTorch is not asked
+    monkeypatch.setattr(commands, "_with_pytorch", None)  # PyTorch is not asked
     assert main([*given, str(tmp_path / "cached.png")]) == 0
     (tmp_path / "elsewhere.onnx").rename(folder / catalogue.SHIPPED / "two.onnx")
     assert (tmp_path / "cached.png").read_bytes() == (tmp_path / "beside.png").read_bytes()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from triptych.apps.pictures.stylizer import Steadied
+from triptych.apps.pictures.network_stylizer import Steadied
 from triptych.style.video.flicker import flicker_of
 
 SHARE = 0.6

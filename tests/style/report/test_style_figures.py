@@ -82,9 +82,7 @@ def test_the_detail_is_where_the_contours_are():
 
 
 def test_optimizers_have_a_row_for_each_kind_of_rates_and_say_how_they_ended(files):
-    long = results_long(
-        pd.read_csv(files["optimizers_runs"]), experiment="optimizers", scale="demo"
-    )
+    long = results_long(pd.read_csv(files["optimizers_runs"]), scale="demo")
     figure = optimizer_images_figure(long, of(files, files["optimizers_images"]))
     said = texts(figure)
     assert len(figure.axes) == 8
@@ -93,14 +91,14 @@ def test_optimizers_have_a_row_for_each_kind_of_rates_and_say_how_they_ended(fil
 
 
 def test_a_missing_result_is_named(files):
-    long = results_long(pd.read_csv(files["paintings_runs"]), experiment="paintings", scale="demo")
+    long = results_long(pd.read_csv(files["paintings_runs"]), scale="demo")
     with pytest.raises(ValueError, match="no result named 'swirls-lake'; there are: other"):
         paintings_figure(long, of(files, [Path("other.png")]))
 
 
 def test_loss_curves_draw_the_relative_totals(files):
     runs, history = (pd.read_csv(files[f"backbones_{kind}"]) for kind in ("runs", "history"))
-    long = history_long(history, runs, experiment="backbones", scale="demo")
+    long = history_long(history, runs, scale="demo")
     axes = backbones_figure(long).axes[0]
     assert axes.get_yscale() == "log"
     drawn = {line.get_label(): np.asarray(line.get_ydata()) for line in axes.lines}
@@ -110,7 +108,7 @@ def test_loss_curves_draw_the_relative_totals(files):
 
 def test_a_run_that_diverged_ends_in_a_cross(files):
     runs, history = (pd.read_csv(files[f"optimizers_{kind}"]) for kind in ("runs", "history"))
-    long = history_long(history, runs, experiment="optimizers", scale="demo")
+    long = history_long(history, runs, scale="demo")
     authors, tuned = optimizers_figure(long).axes
     crosses = [
         [line for line in axes.lines if line.get_marker() == "x"] for axes in (authors, tuned)

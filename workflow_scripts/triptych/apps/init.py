@@ -134,7 +134,7 @@ def export_shipped() -> str:
     from safetensors.torch import load_file
 
     from triptych.apps.pictures.catalogue import several
-    from triptych.apps.pictures.quick import cached
+    from triptych.apps.pictures.onnx_stylizer import cached
     from triptych.style.network.export import export_styles
     from triptych.style.network.mixtures import header_of
     from triptych.style.network.network import Architecture, TransformationNetwork

@@ -1,10 +1,11 @@
-"""The style study as its rules ask for it: rows of experiments, networks, claims and page."""
+"""The style study as its rules see it: rows of experiments, networks, claims and page."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from triptych.core.config import ConfigError
 from triptych.report.files import products
+from triptych.style.optimise.choices import METHOD_COLUMNS, load, method_module
 from triptych.style.optimise.experiments import experiment_runs
 
 PLAIN = "plain"
@@ -30,18 +31,20 @@ class Workflow:
     """The figure that stands for the study on the page's first screen."""
     figures = (
         *(f"style_figure{number}" for number in range(1, 9)),
-        *("style_styles", "style_sizes", "style_presets", "style_initialisations"),
-        *("style_training", "style_motion"),
+        "style_styles",
+        "style_sizes",
+        "style_presets",
+        "style_initialisations",
+        "style_training",
+        "style_motion",
     )
-    TABLES = ("style_table1", "style_scores")
-    products = products(figures, TABLES)
+    products = products(figures, ("style_table1", "style_scores"))
 
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
         self.config = config["style"]
-        self._sources = sources
         try:
             self.runs = experiment_runs(
-                *(self.config[each] for each in ("optimize", "experiments", "backbones"))
+                self.config["optimize"], self.config["experiments"], self.config["backbones"]
             )
         except ValueError as error:
             raise ConfigError(f"config: style.experiments: {error}") from error
@@ -62,20 +65,54 @@ class Workflow:
         contents = [*self.names("content"), *self.shown_contents]
         _known(contents, self.config["contents"], "style")
         _known([self.main], self.shown, "style.networks.main")
+        self._check_shown_together()
 
     def rows(self, experiment: str) -> list[dict[str, Any]]:
         """The rows of one experiment."""
         return [row for row in self.runs if row["experiment"] == experiment]
 
     def names(self, column: str, *experiments: str) -> list[str]:
-        """What a column of these experiments, or of all, holds: each name once, in order."""
+        """Values of a column of these experiments, or of all: each once, in order."""
         rows = [row for row in self.runs if not experiments or row["experiment"] in experiments]
         return list(dict.fromkeys(row[column] for row in rows))
+
+    def shown_with(self, experiment: str) -> list[str]:
+        """The experiment, and those that its figures show as well (`shown_with`)."""
+        others = self.config["experiments"].items()
+        also = [name for name, settings in others if settings.get("shown_with") == experiment]
+        return [experiment, *also]
+
+    def methods(self, wildcards: Any) -> list[str]:
+        """Modules of the methods that an experiment's rows name."""
+        return [
+            method_module(kind, name)
+            for column, kind in METHOD_COLUMNS.items()
+            for name in self.names(column, wildcards.experiment)
+        ]
+
+    @property
+    def timed_methods(self) -> list[str]:
+        """Modules of the methods that Table I and Figure 4 time."""
+        losses = self.names("content_loss", "losses")
+        return [
+            method_module("presets", "authors"),
+            method_module("optimizers", "lbfgs"),
+            method_module("style_losses", "gram"),
+            *(method_module("content_losses", name) for name in ["mse", *losses]),
+        ]
+
+    def normalises(self, experiment: str) -> bool:
+        """Whether a backbone of the experiment is normalised on photographs."""
+        return any(
+            load("presets", row["preset"]).choices(row["architecture"])["normalised"]
+            for row in self.rows(experiment)
+        )
 
     @property
     def architectures(self) -> dict[str, str]:
         """The architecture of each backbone, by its role."""
-        return {role: each["architecture"] for role, each in self.config["backbones"].items()}
+        backbones = self.config["backbones"].items()
+        return {role: backbone["architecture"] for role, backbone in backbones}
 
     def styles(self, network: str) -> list[str]:
         """The paintings that a network is of: its own, or those that `conditional` names."""
@@ -99,59 +136,33 @@ class Workflow:
             "hed": f"results/style/weights/hed/{backbone['architecture']}.safetensors",
         }.get(weights, weights)
 
-    def sources(self, catalogue: str, *kinds: str) -> list[str]:
-        """The entries of `paintings` or `contents` whose source is among `kinds`."""
-        entries = self.config[catalogue].items()
-        return [name for name, each in entries if each["source"] in kinds]
-
-    def others(self, catalogue: str, *kinds: str) -> str:
-        """A wildcard's pattern for all other entries, which are read from a file."""
-        apart = self.sources(catalogue, *kinds)
-        return "|".join(name for name in self.config[catalogue] if name not in apart) or "none"
-
-    @property
-    def package(self) -> dict[str, Any]:
-        """The package of the registry that carries a VGG-16, by version and SHA-256."""
-        package: dict[str, Any] = self._sources["packages"]["files"]["vgg16"]
-        return package
-
-    @property
-    def coco(self) -> dict[str, Any]:
-        """Where COCO's training images are, and by what they are checked."""
-        file = self._sources["coco"]["files"]["train2017"]
-        checked = {key: file[key] for key in ("url", "size", "md5", "sha256")}
-        return checked | {"mirrors": [file["mirror"]]}
-
-    def download(self, group: str, wildcard: str, digest: str) -> dict[str, Callable[[Any], Any]]:
-        """Input functions by parameter: address, size, digest of the file that a wildcard names."""
-
-        def value(key: str) -> Callable[[Any], Any]:
-            return lambda wildcards: self._sources[group]["files"][wildcards[wildcard]].get(key)
-
-        values = {key: value(key) for key in ("url", "size", digest)}
-        return values | {"lock": lambda wildcards: f"resources/locks/{wildcards[wildcard]}.json"}
-
-    # What claims, page and its head need.
-
     def of_videos(self, name: str) -> list[str]:
         """The file `name` of every stylised video."""
         return [f"results/style/video/{p}/{v}/{name}" for p, v in self.filmed]
 
     @property
     def stylised_runs(self) -> list[str]:
-        """What was stylised by each painting's network."""
+        """Runs of each painting's network on the shown photographs."""
         return [f"results/style/stylised/{painting}/runs.csv" for painting in self.shown]
 
     @property
+    def quality(self) -> list[str]:
+        """Measures of every image of both versions."""
+        return [
+            *(f"results/style/quality/{experiment}.csv" for experiment in self.names("experiment")),
+            *(f"results/style/quality/stylised/{painting}.csv" for painting in self.shown),
+        ]
+
+    @property
     def claims(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
-        """What the claims are decided by: files, and settings."""
+        """Files and settings that the claims are decided by."""
         experiments = self.config["experiments"]
         files = {
-            "runs": [f"results/style/optimize/{each}/runs.csv" for each in experiments],
-            "history": [f"results/style/optimize/{each}/history.csv" for each in experiments],
+            "runs": [f"results/style/optimize/{name}/runs.csv" for name in experiments],
+            "history": [f"results/style/optimize/{name}/history.csv" for name in experiments],
             "timing": ["results/style/timing/images.csv"],
             "loss_timing": ["results/style/timing/losses.csv"],
-            "quality": ["results/style/quality.csv"],
+            "quality": self.quality,
             "stylised_runs": self.stylised_runs,
             "speed": self.of_videos("speed.csv"),
             "properties": self.of_videos("properties.csv"),
@@ -165,22 +176,23 @@ class Workflow:
 
     @property
     def page(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
-        """What its part of the page shows beside its figures: files, and settings."""
+        """Files and settings of its part of the page, its figures apart."""
         files = {
-            **{name: [f"results/tables/style_{name}.csv"] for name in ("table1", "scores")},
+            "table1": ["results/tables/style_table1.csv"],
+            "scores": ["results/tables/style_scores.csv"],
             "stylised": self.stylised_runs,
             "videos": self.of_videos("video.mp4"),
         }
         backbones = self.config["backbones"].values()
-        return files, {"weights": sorted({each["weights"] for each in backbones})}
+        return files, {"weights": sorted({backbone["weights"] for backbone in backbones})}
 
     def facts(self) -> dict[str, str]:
-        """What was run, for the head of the study's part of the page."""
+        """A summary of the run, for the head of the study's part of the page."""
         config, networks = self.config, self.config["networks"]
         optimize, schedule = config["optimize"], config["training"]["schedule"]
         backbones = {
-            role: f"{each['architecture']} ({each['weights']})"
-            for role, each in config["backbones"].items()
+            role: f"{backbone['architecture']} ({backbone['weights']})"
+            for role, backbone in config["backbones"].items()
         }
         initial = networks["initial_weights"]
         begun = f", from {initial} (shipped)" if initial else ""
@@ -196,6 +208,23 @@ class Workflow:
             "Photographs": config["photographs"]["source"],
             "Judge of results": backbones["validation"],
         }
+
+    def _check_shown_together(self) -> None:
+        """Refuse `shown_with` an unknown experiment, and two runs of one name in a figure."""
+        experiments = self.config["experiments"]
+        for name, settings in experiments.items():
+            key = f"style.experiments.{name}.shown_with"
+            if "shown_with" in settings:
+                _known([settings["shown_with"]], experiments, key)
+        for name in experiments:
+            together = self.shown_with(name)
+            runs = [row["run"] for row in self.runs if row["experiment"] in together]
+            twice = sorted({run for run in runs if runs.count(run) > 1})
+            if twice:
+                raise ConfigError(
+                    f"config: style.experiments: {' and '.join(together)} are shown together and "
+                    f"both have a run {twice[0]}; let another key vary, too"
+                )
 
 
 def _known(names: Iterable[str], catalogue: Iterable[str], key: str) -> None:

@@ -73,7 +73,7 @@ def find_network(style: str) -> tuple[Path, str, str]:
         if Path(style).suffix.lower() in SUFFIXES | NOT_READ:
             raise InputError(
                 f"{style} is an image, where a network is expected: add --optimize to paint "
-                f"towards it, or teach a network its style by triptych learn-style {style}"
+                "towards it"
             )
         return Path(style), "", f"network {style}"
     entries = catalogue()
@@ -84,7 +84,7 @@ def find_network(style: str) -> tuple[Path, str, str]:
         known = ", ".join(entry.name for entry in entries) or "none yet: run make demo"
         raise InputError(
             f"{style} is neither a file nor a network's name; there are {known}. For a painting "
-            "of your own use --optimize, or first triptych learn-style PAINTING"
+            "of your own use --optimize"
         )
     chosen, others = matches[0], matches[1:]
     which = "shipped with Triptych" if chosen.kind == "shipped" else f"trained here ({chosen.kind})"

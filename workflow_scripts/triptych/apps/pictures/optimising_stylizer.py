@@ -1,46 +1,55 @@
-"""Version 1 for people's own images: optimised as large as the memory allows."""
+"""Version 1 for people's own images: each is optimised towards one painting, or several."""
 
 import argparse
-import gc
 import hashlib
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+from triptych.apps import chosen_device
 from triptych.apps.pictures.catalogue import backbone_file
-from triptych.apps.pictures.memory_plan import Needs, Size, told
 from triptych.apps.pictures.optimising_options import EVALUATIONS, EVALUATIONS_BY_ADAM, changes
 from triptych.apps.pictures.paintings import paintings
 from triptych.apps.pictures.stylizer import Stylizer
 from triptych.apps.pictures.work_list import Item
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import choose_precision
+from triptych.core.errors import InputError
 from triptych.core.files import sha256_of
-from triptych.core.memory import NoRoomError, return_freed_memory
+from triptych.core.memory import NoRoomError
 from triptych.core.stopping import Stop, Stopped, listening
 from triptych.core.training_loop import LoopSettings, TrainingLoop
-from triptych.style import optimise
+from triptych.style import losses, optimise
 from triptych.style.data import colours, enlarging
 from triptych.style.data import images as image_tools
 from triptych.style.data.backbone import load_backbone
+from triptych.style.data.image_files import Planes, shape_along
 from triptych.style.network.memory import free_memory, parse_bytes, readable, resident_memory
-from triptych.style.optimise.presets import TUNED_POOLING, preset
+from triptych.style.optimise.choices import preset
+from triptych.style.optimise.memory import network_bytes, state_bytes
 from triptych.style.optimise.scales import CoarseToFine, Scale, refining, scales
 from triptych.style.optimise.styles import Painting
 
 NO_MEMORY = ("can't allocate memory", "could not create a", "could not execute a primitive")
-"""PyTorch's words, and those of oneDNN, which tells no reason."""
+"""Texts of PyTorch's and oneDNN's errors where memory runs out; oneDNN gives no reason."""
+
+OVERHEAD, FIXED = 1.3, 64e6
+"""Memory of a process beside the estimate: a factor for holes in the heap and PyTorch's own copies
+in another layout, and bytes. Up to 1.21 and 46e6 were seen, with 256 to 960 pixels."""
 
 MARGIN = 12
 """Pixels beyond each edge that are optimised and cut off."""
 
 SAVE_EVERY_SECONDS = 60.0
-"""What a kill may cost."""
+"""Work that a kill may cost."""
+
+Size = tuple[int, int]
+"""Height and width in pixels."""
 
 
 class Unfinished:
@@ -55,13 +64,13 @@ class Unfinished:
         self._used: list[Path] = []
 
     def checkpoint(self, fingerprint: str) -> Checkpoint:
-        """Where an image's state is kept."""
+        """The checkpoint of an image."""
         folder = self.folder / fingerprint[:16]
         self._used.append(folder)
         return Checkpoint(folder, fingerprint)
 
     def remove(self) -> None:
-        """What this call made; another's states stay, and the folder with them."""
+        """Remove this call's states, and the folder where no other call has one there."""
         for folder in self._used:
             shutil.rmtree(folder, ignore_errors=True)
         if self.folder.is_dir() and not any(self.folder.iterdir()):
@@ -73,27 +82,29 @@ class OptimisingStylizer(Stylizer):
 
     def __init__(self, options: argparse.Namespace) -> None:
         super().__init__(options)
+        self.device = chosen_device(options)
         limit = parse_bytes(options.memory) if options.memory else None
+        self.limit = None if limit is None else limit - resident_memory()
         self.style = paintings(options)
         self.stroke = options.style_scale or 1.0
         path = backbone_file(options.backbone)
-        self.backbone = load_backbone(path, pooling=TUNED_POOLING).to(self.device)
-        architecture = self.backbone.architecture
         precision = choose_precision("auto", self.device, "unscaled")
-        self.choices = preset("tuned", architecture.name, precision=precision, **changes(options))
-        self.finest, usual = refining(self.choices), EVALUATIONS
-        if any(layer.stride > 1 for layer in architecture.convolutions.values()):
-            self.finest, usual = self.choices, EVALUATIONS_BY_ADAM
-        self.scales = scales(options.evaluations or usual)
-        self.sizes = Needs(architecture, self.finest, _longest(self.style), self.stroke)
-        for each in self.style:
-            self.sizes.check(_size(each.image), f"{options.style}: a painting")
-        self.limit = None if limit is None else limit - resident_memory()
+        # The pooling of the preset, whatever the architecture.
+        backbone = load_backbone(path, pooling="max")
+        self.choices = preset(
+            "tuned", backbone.architecture.name, precision=precision, **changes(options)
+        )
+        self.backbone = backbone.to(self.device)
+        self.finest, evaluations = refining(self.choices), EVALUATIONS
+        if any(layer.stride > 1 for layer in backbone.architecture.convolutions.values()):
+            self.finest, evaluations = self.choices, EVALUATIONS_BY_ADAM
+        self.scales = scales(options.evaluations or evaluations)
+        for painting in self.style:
+            self._check_side(_size(painting.image), f"{options.style}: a painting")
         self.unfinished = Unfinished(options.output)
         self._origin = [sha256_of(path), *map(sha256_of, _sources()), torch.__version__]
         self._stop: Stop | None = None
-        self._source = Path()
-        print(f"{architecture.name} ({path})", file=sys.stderr)
+        print(f"{backbone.architecture.name} ({path})", file=sys.stderr)
 
     def work(self, items: list[Item]) -> list[tuple[Path, str]]:
         """As `Stylizer.work`; raises Stopped by a signal, after saving what was done."""
@@ -110,52 +121,58 @@ class OptimisingStylizer(Stylizer):
         self.unfinished.remove()
         return failures
 
-    def paint(self, item: Item) -> None:
-        """As `Stylizer.paint`."""
-        self._source = item.source  # what messages name
-        super().paint(item)
+    def render(self, photographs: Planes) -> Planes:
+        """Optimise an image [1, 3, H, W].
 
-    def render(self, images: Tensor) -> Tensor:
-        """An image [1, 3, H, W] optimised, in tiles where memory lacks.
-
-        It is reflected beyond its edges, which the network's zeros would darken. Where memory runs
-        out all the same, it is tried with three quarters of what that took; raises InputError where
-        that is too little.
+        It is reflected beyond its edges, which the network's zeros would darken. Raises InputError
+        for an image that memory doesn't hold, with the --size that it does.
         """
-        given = _size(images)
-        self.sizes.check(given, "an image")
-        margin = min(MARGIN, min(given) - 1)
-        images = functional.pad(images, (margin,) * 4, mode="reflect")
+        images = torch.from_numpy(photographs).to(self.device)
         size = _size(images)
+        self._check_side(size, "an image")
         at_hand = 0.8 * free_memory(self.device) if self.limit is None else self.limit
-        while True:
-            side = self.sizes.side(size, at_hand)
-            if side:
-                print(
-                    f"{self._source}: {told(given)} pixels don't fit in {readable(at_hand)} as one "
-                    f"image: worked in tiles of {side} pixels, exactly",
-                    file=sys.stderr,
-                )
-            try:
-                found = self._optimised(images, side)
-                return found[..., margin : size[0] - margin, margin : size[1] - margin]
-            except (RuntimeError, MemoryError, NoRoomError) as problem:
-                if not _memory_ran_out(problem):
-                    raise
-            # Behind the handler: the error held what had been computed.
-            gc.collect()
-            return_freed_memory()
-            at_hand = 0.75 * self.sizes.bytes(size, side)
-            print(f"{self._source}: the memory ran out, less is tried", file=sys.stderr)
+        if self._bytes(size) > at_hand:
+            raise InputError(self._too_large(size, at_hand))
+        margin = min(MARGIN, min(size) - 1)
+        try:
+            results = self._optimised(functional.pad(images, (margin,) * 4, mode="reflect"))
+        except (RuntimeError, MemoryError, NoRoomError) as problem:
+            if not _memory_ran_out(problem):
+                raise
+            raise InputError(self._too_large(size, 0.75 * self._bytes(size))) from problem
+        cut = results[..., margin : margin + size[0], margin : margin + size[1]]
+        painted: Planes = cut.cpu().numpy()
+        return painted
 
-    def _optimised(self, images: Tensor, side: int | None) -> Tensor:
-        style = [each.to(self.device) for each in self.style]
+    def _bytes(self, size: Size) -> float:
+        """Memory to optimise an image, the widest painting's features included."""
+        size = (size[0] + 2 * MARGIN, size[1] + 2 * MARGIN)
+        shorter = max(1, round(self.stroke * min(size)))
+        painting = max((shape_along(*_size(each.image), shorter) for each in self.style), key=max)
+        architecture = self.backbone.architecture
+        network = max(network_bytes(architecture, self.finest, *each) for each in (size, painting))
+        state = max(state_bytes(self.finest, *size), 12.0 * painting[0] * painting[1])
+        return OVERHEAD * (network + state) + FIXED
+
+    def _too_large(self, size: Size, at_hand: float) -> str:
+        """Sentence with the --size that fits into the memory at hand."""
+        shorter = min(size)
+        while shorter > self._least and self._bytes(shape_along(*size, shorter)) > at_hand:
+            shorter = int(0.97 * shorter)
+        needed = f"{_text(size)} pixels take {readable(self._bytes(size))} to optimise"
+        advice = f"--size {shorter} fits" if shorter > self._least else "no --size fits"
+        return f"{needed}, and {readable(at_hand)} may be used: {advice}"
+
+    def _optimised(self, images: Tensor) -> Tensor:
+        style = [painting.to(self.device) for painting in self.style]
         main = max(style, key=lambda painting: painting.weight)
         # Else dark parts would keep the photograph's colours.
         begun = torch.stack([colours.in_colours_of(image, main.image) for image in images])
-        through = self._through(_size(images))
-        steps = [f"{each.evaluations} at {told(each.shape(*_size(images)))}" for each in through]
-        print(f"{self._source}: evaluations {', '.join(steps)} pixels", file=sys.stderr)
+        through = self._scales_for(_size(images))
+        steps = [
+            f"{scale.evaluations} at {_text(scale.shape(*_size(images)))}" for scale in through
+        ]
+        print(f"{self.source}: evaluations {', '.join(steps)} pixels", file=sys.stderr)
         run = CoarseToFine(
             images,
             begun,
@@ -164,61 +181,82 @@ class OptimisingStylizer(Stylizer):
             self.choices,
             through,
             stroke=self.stroke,
-            side=side,
             finest=self.finest,
         )
-        self._run(run, images, side)
+        self._run(run, images)
         for reason in run.reasons:
-            print(f"{self._source}: stopped {reason}", file=sys.stderr)
+            print(f"{self.source}: stopped {reason}", file=sys.stderr)
         if len(style) > 1 or main.mask is not None:
             return run.images
         return torch.stack([colours.with_moments_of(image, main.image) for image in run.images])
 
-    def _through(self, size: Size) -> list[Scale]:
-        """The scales of which the network sees something; raises InputError for the last one's
-        painting."""
-        seen = []
+    @property
+    def _least(self) -> int:
+        """Pixels that a side must have so that the deepest layer has a position."""
+        return self.backbone.architecture.smallest_side(self.choices.layers)
+
+    def _check_side(self, size: Size, what: str) -> None:
+        """Raise InputError for an image of which the deepest layer would see nothing."""
+        if min(size) < self._least:
+            raise InputError(
+                f"{what} of {_text(size)} pixels; --optimize expects at least {self._least} along "
+                f"both sides, since {self.backbone.architecture.name} sees nothing in less. Take a "
+                "larger one."
+            )
+
+    def _scales_for(self, size: Size) -> list[Scale]:
+        """The scales that are large enough for the network. Raises InputError where the painting
+        of the last one is not."""
+        visible = []
         for scale in self.scales:
             shape = scale.shape(*size)
             painting = round(self.stroke * min(shape))
-            if min(*shape, painting) >= self.sizes.least:
-                seen.append(scale)
-        if self.scales[-1] not in seen:
-            self.sizes.check((painting, painting), f"--style-scale {self.stroke:g}: a painting")
-        return seen
+            if min(*shape, painting) >= self._least:
+                visible.append(scale)
+        if self.scales[-1] not in visible:
+            self._check_side((painting, painting), f"--style-scale {self.stroke:g}: a painting")
+        return visible
 
-    def _run(self, run: CoarseToFine, images: Tensor, side: int | None) -> None:
-        """To its end, from where an earlier call of the same was killed."""
+    def _run(self, run: CoarseToFine, images: Tensor) -> None:
+        """Run to the end, from where an earlier call of the same was killed."""
         assert self._stop is not None
-        stop, tensors = self._stop, [images]
-        for each in self.style:
-            tensors += [each.image, *([] if each.mask is None else [each.mask])]
-        texts = [
-            *(self._origin, self.choices, self.finest, side, run.scales),
-            *(self.stroke, str(self.device)),
-            [each.weight for each in self.style],
-        ]
+        stop = self._stop
         loop = TrainingLoop(
             run,
             LoopSettings(
                 run.evaluations, ("evaluation", "evaluations"), save_seconds=SAVE_EVERY_SECONDS
             ),
-            self.unfinished.checkpoint(_digest(texts, tensors)),
+            self.unfinished.checkpoint(self._fingerprint(run, images)),
             lambda: stop.reason,
         )
         loop.restore(self.device)
-        loop.run(str(self._source), run.step)
+        loop.run(str(self.source), run.step)
+
+    def _fingerprint(self, run: CoarseToFine, images: Tensor) -> str:
+        """Digest of all that the result follows from."""
+        settings = [
+            self._origin,
+            self.choices,
+            self.finest,
+            run.scales,
+            self.stroke,
+            str(self.device),
+            [painting.weight for painting in self.style],
+        ]
+        return _digest(settings, [images, *_tensors(self.style)])
 
 
-def _longest(style: Sequence[Painting]) -> Size:
-    """Of the painting that is largest when all have one shorter side."""
-    return max((_size(each.image) for each in style), key=lambda size: max(size) / min(size))
+def _tensors(style: Iterable[Painting]) -> Iterable[Tensor]:
+    for painting in style:
+        yield painting.image
+        if painting.mask is not None:
+            yield painting.mask
 
 
 def _sources() -> list[Path]:
-    """Code of which the optimisation's bits are made: nothing goes on from what other code kept."""
-    beside = [Path(str(module.__file__)) for module in (image_tools, enlarging, colours)]
-    return [*sorted(Path(optimise.__path__[0]).glob("*.py")), *beside]
+    """Code that decides the result's bits: nothing goes on from a state of other code."""
+    beside = [Path(str(module.__file__)) for module in (losses, image_tools, enlarging, colours)]
+    return [*sorted(Path(optimise.__path__[0]).rglob("*.py")), *beside]
 
 
 def _size(images: Tensor) -> Size:
@@ -226,18 +264,23 @@ def _size(images: Tensor) -> Size:
     return height, width
 
 
+def _text(size: Size) -> str:
+    """A size as people write it, the width first."""
+    return f"{size[1]}x{size[0]}"
+
+
 def _memory_ran_out(problem: BaseException) -> bool:
-    """On a GPU PyTorch says so with a type of its own, on a CPU with a RuntimeError of a text."""
+    """Whether an error is of memory: of a type of its own on a GPU, a RuntimeError on a CPU."""
     kinds = (MemoryError, NoRoomError, torch.OutOfMemoryError)
     return isinstance(problem, kinds) or any(text in str(problem) for text in NO_MEMORY)
 
 
-def _digest(texts: Iterable[object], tensors: Iterable[Tensor]) -> str:
-    """Of what a result follows from: reprs and values."""
-    found = hashlib.sha256()
-    for text in texts:
-        found.update(f"{text!r}\n".encode())
+def _digest(settings: Iterable[object], tensors: Iterable[Tensor]) -> str:
+    """Digest of settings' reprs and of tensors' values."""
+    digest = hashlib.sha256()
+    for setting in settings:
+        digest.update(f"{setting!r}\n".encode())
     for tensor in tensors:
-        found.update(f"{tensor.dtype}{list(tensor.shape)}".encode())
-        found.update(tensor.detach().cpu().contiguous().numpy().tobytes())
-    return found.hexdigest()
+        digest.update(f"{tensor.dtype}{list(tensor.shape)}".encode())
+        digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()

@@ -4,7 +4,8 @@ The layers bear the names of Simonyan and Zisserman's VGG: "conv3_2" is the seco
 stage 3 before its ReLU, "relu3_2" the same after it. AlexNet's are "conv1" to "conv5".
 """
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 
@@ -54,6 +55,24 @@ class Architecture:
         """Channels of a layer, before or after its ReLU."""
         return self.convolutions["conv" + layer.removeprefix("relu").removeprefix("conv")].outputs
 
+    def smallest_side(self, layers: Collection[str]) -> int:
+        """Pixels that a side must have so that each of `layers` has a position."""
+        return next(side for side in itertools.count(1) if min(self.lengths(layers, side)) > 0)
+
+    def lengths(self, layers: Collection[str], pixels: int) -> list[int]:
+        """Positions along `pixels` of each convolution, up to the deepest of `layers`."""
+        found: list[int] = []
+        missing = set(layers)
+        for layer in self.layers:
+            if not missing:
+                break
+            padding = layer.padding if isinstance(layer, Convolution) else 0
+            pixels = (pixels + 2 * padding - layer.kernel) // layer.stride + 1
+            if isinstance(layer, Convolution):
+                found.append(pixels)
+                missing -= {layer.name, layer.relu}
+        return found
+
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Shape of every weight and bias, by the key under which a file holds it."""
         shapes: dict[str, tuple[int, ...]] = {}
@@ -99,3 +118,9 @@ ARCHITECTURES = {
         _alexnet("narrow_alexnet", (32, 96, 128, 96, 96)),
     )
 }
+
+FIRST_OF_STAGES = {
+    "vgg": tuple(f"relu{stage}_1" for stage in range(1, 6)),
+    "alexnet": tuple(f"relu{stage}" for stage in range(1, 6)),
+}
+"""The first layer of each stage after its ReLU, by family of architectures."""

@@ -20,7 +20,7 @@ from torch.nn import functional
 from triptych.style.data.backbone import Backbone
 from triptych.style.data.image_files import luma
 from triptych.style.data.images import read_image, resize, resize_to
-from triptych.style.optimise.losses import position_gram, style_term
+from triptych.style.losses import position_gram, style_term
 
 logger = logging.getLogger(__name__)
 
@@ -153,19 +153,20 @@ def measure(
     }
 
 
+Measured = tuple[Path, dict[Hashable, Any]]
+"""An image to be measured, and its columns of KEYS."""
+
+
 def quality_table(
-    optimised: Iterable[str | Path],
-    stylised: Iterable[str | Path],
+    images: Iterable[Measured],
     contents: Mapping[str, Path],
     paintings: Mapping[str, Path],
     backbone: Backbone,
     settings: QualitySettings,
 ) -> pd.DataFrame:
-    """One row for each stylised image, with the columns of KEYS and MEASURES.
+    """Measures of images (`optimised_images`, `stylised_images`): a row each of KEYS and MEASURES.
 
-    optimised, stylised: the runs.csv of Version 1, whose images lie in the folder images beside
-    it, and of Version 2, whose images lie beside it. contents, paintings: image files by name.
-    A run that left no image is passed over. Raises InputError for a finished one without.
+    contents, paintings: image files by name
     """
     files = {"content": contents, "painting": paintings}
 
@@ -174,28 +175,31 @@ def quality_table(
         return read_image(files[kind][name])
 
     rows = []
-    for path, named in [*_optimised(optimised), *_stylised(stylised)]:
-        content, painting = (source(kind, named[kind]) for kind in files)
-        rows.append(named | measure(read_image(path), content, painting, backbone, settings))
+    for path, keys in images:
+        content, painting = (source(kind, keys[kind]) for kind in files)
+        rows.append(keys | measure(read_image(path), content, painting, backbone, settings))
     return pd.DataFrame(rows, columns=[*KEYS, *MEASURES])
 
 
-def _optimised(tables: Iterable[str | Path]) -> Iterator[tuple[Path, dict[Hashable, Any]]]:
-    """Images of Version 1, and the columns of KEYS of each."""
-    for table in map(Path, tables):
-        runs = pd.read_csv(table, dtype=str, keep_default_na=False).assign(version=1)
-        for named, status in zip(runs[[*KEYS]].to_dict("records"), runs["status"], strict=True):
-            path = table.parent / "images" / f"{named['run']}.png"
-            if status != "finished" and not path.exists():
-                logger.info("%s left no image: not measured", path)
-                continue
-            yield path, named
+def optimised_images(table: str | Path) -> Iterator[Measured]:
+    """Images of Version 1 by their runs.csv, beside which the folder `images` lies.
+
+    A run that left no image is passed over, unless it finished.
+    """
+    table = Path(table)
+    runs = pd.read_csv(table, dtype=str, keep_default_na=False).assign(version=1)
+    for keys, status in zip(runs[[*KEYS]].to_dict("records"), runs["status"], strict=True):
+        path = table.parent / "images" / f"{keys['run']}.png"
+        if status != "finished" and not path.exists():
+            logger.info("%s left no image: not measured", path)
+            continue
+        yield path, keys
 
 
-def _stylised(tables: Iterable[str | Path]) -> Iterator[tuple[Path, dict[Hashable, Any]]]:
-    """Images of Version 2, and the columns of KEYS of each."""
-    for table in map(Path, tables):
-        runs = pd.read_csv(table, dtype=str, keep_default_na=False)
-        runs = runs.assign(version=2, experiment="", run=runs["painting"] + "-" + runs["content"])
-        for named in runs[[*KEYS]].to_dict("records"):
-            yield table.parent / f"{named['content']}.png", named
+def stylised_images(table: str | Path) -> Iterator[Measured]:
+    """Images of Version 2 by their runs.csv, beside which they lie."""
+    table = Path(table)
+    runs = pd.read_csv(table, dtype=str, keep_default_na=False)
+    runs = runs.assign(version=2, experiment="", run=runs["painting"] + "-" + runs["content"])
+    for keys in runs[[*KEYS]].to_dict("records"):
+        yield table.parent / f"{keys['content']}.png", keys

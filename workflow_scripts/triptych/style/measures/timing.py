@@ -3,9 +3,9 @@
 import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pandas as pd
 import torch
@@ -15,8 +15,8 @@ from triptych.core.device import describe_device
 from triptych.core.progress import Progress
 from triptych.style.data.backbone import Backbone
 from triptych.style.data.images import resize
+from triptych.style.optimise.choices import Choices
 from triptych.style.optimise.gatys import optimise
-from triptych.style.optimise.presets import CONTENT_LOSSES, Choices, ContentLoss
 
 T = TypeVar("T")
 
@@ -35,51 +35,87 @@ def _synchronise(device: torch.device) -> None:
         torch.cuda.synchronize(device)
 
 
+@dataclass(frozen=True)
+class OptimisationTiming:
+    """How Version 1 is timed: image sizes, evaluations, and images at once.
+
+    stated: evaluations that the table scales seconds to;  settings: a name for the rows
+    """
+
+    sizes: Sequence[int]
+    evaluations: int
+    stated: int
+    batch: int
+    settings: str
+
+
+COLUMNS = [
+    "version",
+    "backbone",
+    "size",
+    "image",
+    "repeat",
+    "seconds",
+    "batch",
+    "device",
+    "threads",
+    "evaluations",
+    "evaluations_done",
+    "evaluations_stated",
+    "settings",
+    "precision",
+]
+
+
 def optimisation_times(
     photographs: Tensor,
     painting: Tensor,
     backbones: Mapping[str, tuple[Backbone, Choices]],
-    sizes: Sequence[int],
-    evaluations: int,
-    stated: int,
-    batch: int,
-    settings: str,
+    timing: OptimisationTiming,
     device: torch.device,
 ) -> pd.DataFrame:
-    """Version 1's half of Table I: seconds an image for `evaluations` evaluations.
+    """Version 1's half of Table I: seconds an image, as rows of COLUMNS.
 
-    photographs [n, 3, H, W] in [0, 1] are optimised `batch` at a time, squashed to each size, as
-    the paper's were; a batch's seconds are shared evenly among its images. `stated` evaluations are
-    what the table scales to; `settings` is only noted. Columns as in timing/images.csv.
+    photographs [n, 3, H, W] in [0, 1] are optimised a batch at a time, squashed to each size, as
+    the paper's were; a batch's seconds are shared evenly among its images.
     """
     rows = []
-    kinds = list(itertools.product(backbones, sizes))
+    kinds = list(itertools.product(backbones, timing.sizes))
     with Progress("optimisation", len(kinds) * len(photographs), "images") as progress:
         for name, size in kinds:
             backbone, choices = backbones[name]
-            contents = torch.stack([resize(each, size, "squashed") for each in photographs])
+            contents = torch.stack([resize(image, size, "squashed") for image in photographs])
             style = resize(painting, size, "squashed")[None].to(device)
             run = partial(_optimise_from_zero, backbone, choices, style)
-            run(contents[:batch].to(device), 2)
-            for first in range(0, len(contents), batch):
-                chosen = contents[first : first + batch].to(device)
-                done, seconds = timed(partial(run, chosen, evaluations), device)
+            run(contents[: timing.batch].to(device), 2)
+            for first in range(0, len(contents), timing.batch):
+                chosen = contents[first : first + timing.batch].to(device)
+                done, seconds = timed(partial(run, chosen, timing.evaluations), device)
                 for i in range(len(chosen)):
-                    row = (1, name, size, first + i, 0, seconds / len(chosen), len(chosen))
-                    counts = (evaluations, done[i], stated)
-                    rows.append((*row, *_where(device), *counts, settings, choices.precision))
+                    rows.append(
+                        {
+                            "version": 1,
+                            "backbone": name,
+                            "size": size,
+                            "image": first + i,
+                            "repeat": 0,
+                            "seconds": seconds / len(chosen),
+                            "batch": len(chosen),
+                            "evaluations": timing.evaluations,
+                            "evaluations_done": done[i],
+                            "evaluations_stated": timing.stated,
+                            "settings": timing.settings,
+                            "precision": choices.precision,
+                        }
+                    )
                 progress.advance(len(chosen))
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return _on_device(rows, device)
 
 
-COLUMNS = [
-    *("version", "backbone", "size", "image", "repeat", "seconds", "batch", "device", "threads"),
-    *("evaluations", "evaluations_done", "evaluations_stated", "settings", "precision"),
-]
-
-
-def _where(device: torch.device) -> tuple[str, int]:
-    return describe_device(device), torch.get_num_threads()
+def _on_device(rows: list[dict[str, Any]], device: torch.device) -> pd.DataFrame:
+    """Rows of COLUMNS with the device that they were timed on."""
+    where = {"device": describe_device(device), "threads": torch.get_num_threads()}
+    return pd.DataFrame([{**row, **where} for row in rows], columns=COLUMNS)
 
 
 def _optimise_from_zero(
@@ -94,6 +130,7 @@ def network_times(
     stylise: Callable[[Tensor], object],
     sizes: Sequence[int],
     repeats: int,
+    *,
     precision: str,
     device: torch.device,
 ) -> pd.DataFrame:
@@ -103,42 +140,62 @@ def network_times(
     """
     rows = []
     for size in sizes:
-        images = torch.stack([resize(each, size, "squashed") for each in photographs]).to(device)
+        squashed = [resize(image, size, "squashed") for image in photographs]
+        images = torch.stack(squashed).to(device)
         stylise(images[:1])
         for repeat, index in itertools.product(range(repeats), range(len(images))):
             _, seconds = timed(partial(stylise, images[index : index + 1]), device)
-            row = (2, "network", size, index, repeat, seconds, 1)
-            rows.append((*row, *_where(device), 0, 0, 0, "", precision))
-    return pd.DataFrame(rows, columns=COLUMNS)
+            rows.append(
+                {
+                    "version": 2,
+                    "backbone": "network",
+                    "size": size,
+                    "image": index,
+                    "repeat": repeat,
+                    "seconds": seconds,
+                    "batch": 1,
+                    "evaluations": 0,
+                    "evaluations_done": 0,
+                    "evaluations_stated": 0,
+                    "settings": "",
+                    "precision": precision,
+                }
+            )
+    return _on_device(rows, device)
 
 
 def loss_times(
     content: Tensor,
     painting: Tensor,
     backbone: Backbone,
-    choices: Choices,
+    choices: Sequence[Choices],
+    *,
     evaluations: int,
     repeats: int,
     device: torch.device,
 ) -> pd.DataFrame:
-    """Figure 4: seconds by content loss, all four within each repeat, in an order that rotates.
+    """Figure 4: seconds by content loss, all within each repeat, in an order that rotates.
 
-    content, painting: [1, 3, H, W]. One run beforehand warms up.
+    content, painting: [1, 3, H, W]. choices: one for each content loss. One run beforehand warms
+    up.
     """
-
-    def run(content_loss: ContentLoss, count: int) -> None:
-        chosen = replace(choices, content_loss=content_loss)
-        _optimise_from_zero(backbone, chosen, painting, content, count)
-
     rows = []
-    run(CONTENT_LOSSES[0], 2)
-    with Progress("loss functions", repeats * len(CONTENT_LOSSES), "runs") as progress:
+    _optimise_from_zero(backbone, choices[0], painting, content, 2)
+    with Progress("loss functions", repeats * len(choices), "runs") as progress:
         for repeat in range(repeats):
-            turn = repeat % len(CONTENT_LOSSES)
-            for name in CONTENT_LOSSES[turn:] + CONTENT_LOSSES[:turn]:
-                _, seconds = timed(partial(run, name, evaluations), device)
-                told = (evaluations, content.shape[-1], describe_device(device))
-                rows.append((name, repeat, seconds, *told))
+            turn = repeat % len(choices)
+            for chosen in [*choices[turn:], *choices[:turn]]:
+                run = partial(_optimise_from_zero, backbone, chosen, painting, content, evaluations)
+                _, seconds = timed(run, device)
+                rows.append(
+                    {
+                        "content_loss": chosen.content_loss,
+                        "repeat": repeat,
+                        "seconds": seconds,
+                        "evaluations": evaluations,
+                        "size": content.shape[-1],
+                        "device": describe_device(device),
+                    }
+                )
                 progress.advance()
-    columns = ["content_loss", "repeat", "seconds", "evaluations", "size", "device"]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows)

@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from triptych.core.errors import InputError
+from triptych.style.losses import BAND
 from triptych.style.network.network import (
     FULL,
     NEAREST,
@@ -30,7 +31,6 @@ from triptych.style.network.network import (
     padded_to_multiple,
     sub_pixel,
 )
-from triptych.style.optimise.losses import BAND
 
 
 def at_least_float32(dtype: torch.dtype) -> torch.dtype:

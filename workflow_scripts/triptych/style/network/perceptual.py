@@ -6,6 +6,7 @@ Losses are scalars, means over the batch. Gram matrices are taken over positions
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import torch
@@ -14,8 +15,13 @@ from torch.nn import functional
 
 from triptych.style.data.backbone import Backbone
 from triptych.style.data.colours import Colours, colours_of, recoloured
-from triptych.style.optimise.losses import content_term, position_gram, style_term, total_variation
-from triptych.style.optimise.presets import Scaling
+from triptych.style.losses import (
+    Scaling,
+    content_term,
+    position_gram,
+    style_term,
+    total_variation,
+)
 
 TERMS = ("content", "style", "total_variation", "gamut", "tone")
 
@@ -97,9 +103,10 @@ class PerceptualLoss:
             terms["gamut"] = settings.gamut_weight * outside.square().mean()
             stylised = inside + OVERSHOOT * outside
         features = self._backbone(stylised, self._layers)
+        squared = partial(functional.mse_loss, reduction="none")
         kind: Literal["mean", "relative"] = "relative" if settings.scaling == "relative" else "mean"
         content = torch.stack(
-            [content_term(features[name], targets[name], "mse", kind) for name in targets]
+            [content_term(features[name], targets[name], squared, kind) for name in targets]
         )
         style = torch.stack(
             [

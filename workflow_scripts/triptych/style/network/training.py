@@ -22,7 +22,7 @@ from triptych.core.memory import OomRetry, keep_freed_memory
 from triptych.core.stopping import Stop
 from triptych.core.training_loop import LoopSettings, TrainingLoop, all_finite, exploded
 from triptych.style.network.grain import REACH
-from triptych.style.network.network import Architecture, TransformationNetwork
+from triptych.style.network.network import TransformationNetwork
 from triptych.style.network.perceptual import TERMS, PerceptualLoss
 from triptych.style.network.training_data import (
     Crops,
@@ -300,10 +300,3 @@ class TrainingRun:
         now = time.perf_counter()
         self._seconds += now - self._clock
         self._clock = now
-
-
-def initial_network(architecture: Architecture, seed: int) -> TransformationNetwork:
-    """A network with PyTorch's default initialisation; leaves the global random state alone."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(keyed_generator(CPU, "network", seed).initial_seed())
-        return TransformationNetwork(architecture)

@@ -4,19 +4,39 @@ import itertools
 from collections.abc import Mapping
 from typing import Any
 
-from triptych.style.optimise.presets import preset
+from triptych.style.optimise.choices import preset
 
 COLUMNS = (
-    *("experiment", "run", "content", "painting", "backbone", "architecture", "weights", "preset"),
-    *("rates", "optimizer", "content_loss", "initialisation", "size", "evaluations"),
+    "experiment",
+    "run",
+    "content",
+    "painting",
+    "backbone",
+    "architecture",
+    "weights",
+    "preset",
+    "rates",
+    "optimizer",
+    "content_loss",
+    "style_loss",
+    "initialisation",
+    "size",
+    "evaluations",
     "precision",
 )
 
 REQUIRED = ("preset", "size", "evaluations", "content", "painting", "backbone")
-FROM_PRESET = ("rates", "optimizer", "content_loss", "initialisation", "precision")
-"""Choices that a row may make itself; the preset makes them otherwise."""
+FROM_PRESET = (
+    "rates",
+    "optimizer",
+    "content_loss",
+    "style_loss",
+    "initialisation",
+    "precision",
+)
+"""Choices of the preset that a row may replace."""
 WEIGHTS = ("embedded", "hed", "imagenet")
-"""Any other weights are a path."""
+"""Weights by name; others are a path."""
 
 
 def experiment_runs(
@@ -33,23 +53,21 @@ def experiment_runs(
     """
     rows: list[dict[str, Any]] = []
     for name, experiment in experiments.items():
-        own = {key: value for key, value in experiment.items() if key != "vary"}
         vary = experiment.get("vary", {})
         for values in itertools.product(*vary.values()):
-            varied = dict(zip(vary, values, strict=True))
-            settings = {**optimize, **own, **varied}
+            settings = {**optimize, **experiment, **dict(zip(vary, values, strict=True))}
             try:
                 row = _row(settings, backbones)
             except ValueError as error:
                 raise ValueError(f"experiment {name}: {error}") from None
             run = "-".join(str(value) for value in values) or name
-            named = {**row, "experiment": name, "run": run}
-            rows.append({column: named[column] for column in COLUMNS})
+            row |= {"experiment": name, "run": run}
+            rows.append({column: row[column] for column in COLUMNS})
     return rows
 
 
 def _row(settings: Mapping[str, Any], backbones: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
-    """A run's columns but its names: the preset fills in what `settings` leaves out."""
+    """A run's columns, its names apart; the preset gives the choices that `settings` lacks."""
     role = settings["backbone"]
     if role not in backbones:
         raise ValueError(f"there is no backbone {role!r}; expected one of {', '.join(backbones)}")

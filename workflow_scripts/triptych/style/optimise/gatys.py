@@ -1,13 +1,13 @@
 """Version 1: images optimised side by side until their features match a content and a painting.
 
-Gatys et al. 2016, with the choices of `presets.Choices`. An image's course does not depend, but for
+Gatys et al. 2016, with the choices of `choices.Choices`. An image's course does not depend, but for
 rounding, on the images beside it.
 """
 
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
@@ -17,9 +17,9 @@ from torch import Tensor
 from triptych.core.memory import OomRetry
 from triptych.style.data.backbone import Backbone
 from triptych.style.data.images import resize_to
-from triptych.style.optimise.lbfgs import ROW_OPTIMIZERS
+from triptych.style.optimise.choices import Choices, load
 from triptych.style.optimise.objective import Objective
-from triptych.style.optimise.presets import Choices
+from triptych.style.optimise.row_optimizer import RowOptimizer
 from triptych.style.optimise.styles import Style
 
 DIVERGED_FACTOR = 100.0
@@ -35,7 +35,7 @@ HISTORY = ("image", "evaluation", "content", "style", "total_variation", "total"
 
 @dataclass(frozen=True)
 class Optimised:
-    """N images of one batch and how each came about, all in the contents' order."""
+    """N optimised images of one batch with their losses and statuses, in the contents' order."""
 
     images: Tensor
     """[N, 3, H, W] in [0, 1]; of a stopped one its last good state: that of its lowest loss."""
@@ -51,8 +51,30 @@ class Optimised:
     """The batch's, over its images."""
 
 
+@dataclass
+class _Course:
+    """All that changes while a batch is optimised, its optimiser apart."""
+
+    best: Tensor
+    """Each image as it was at its lowest loss, [N, n]."""
+    results: Tensor
+    """[N, n], set when an image ends."""
+    lowest: list[float]
+    """Lowest loss of each image."""
+    high: list[int]
+    """Evaluations in a row far above the lowest loss, by image."""
+    running: list[int]
+    """Images that are still optimised, in the order of the optimiser's rows."""
+    statuses: list[str]
+    reasons: list[str]
+    records: list[list[float]] = field(default_factory=list)
+    """Rows of HISTORY."""
+    seconds: float = 0.0
+    evaluations: int = 0
+
+
 class Optimisation:
-    """One batch on its way; `advance` evaluates every image that still goes, and moves it.
+    """One batch on its way; `advance` evaluates every image that still runs, and moves it.
 
     start: [N, 3, H, W] to begin from instead of `initial_images`; overwritten
     """
@@ -65,82 +87,88 @@ class Optimisation:
         choices: Choices,
         evaluations: int,
         start: Tensor | None = None,
-        side: int | None = None,
     ) -> None:
         self._choices, self._evaluations = choices, evaluations
-        self._objective = Objective(backbone, choices, contents, styles, side)
+        self._objective = Objective(backbone, choices, contents, styles)
         if start is None:
             start = initial_images(contents, styles, choices)
         count, self._shape = len(start), start.shape[1:]
         rows = start.flatten(1).clone()
-        self._optimizer = ROW_OPTIMIZERS[choices.optimizer](rows, choices)
-        self._best = start.flatten(1)
-        self._results = self._best.clone()
-        self._lowest = [math.inf] * count
-        self._high = [0] * count  # evaluations in a row far above the lowest loss
-        self._going = list(range(count))
-        self._statuses, self._reasons = [FINISHED] * count, [""] * count
-        self._records: list[list[float]] = []
-        self._seconds = 0.0
+        optimizer = load("optimizers", choices.optimizer)
+        self._optimizer: RowOptimizer = optimizer.optimizer(rows, choices)
+        best = start.flatten(1)
+        self._course = _Course(
+            best=best,
+            results=best.clone(),
+            lowest=[math.inf] * count,
+            high=[0] * count,
+            running=list(range(count)),
+            statuses=[FINISHED] * count,
+            reasons=[""] * count,
+        )
         self._portion = OomRetry(count, "images", ADVICE)
-        self.done = 0
+
+    @property
+    def done(self) -> int:
         """Evaluations so far."""
+        return self._course.evaluations
 
     @property
     def finished(self) -> bool:
         """Whether nothing is left to do."""
-        return self.done >= self._evaluations or not self._going
+        return self.done >= self._evaluations or not self._course.running
 
     @property
     def images(self) -> Tensor:
         """The images as they stand, [N, 3, H, W] in [0, 1]."""
-        rows = self._results.clone()
+        rows = self._course.results.clone()
         if not self.finished:
-            rows[self._going] = self._optimizer.rows
+            rows[self._course.running] = self._optimizer.rows
         return rows.nan_to_num(0.0, 1.0, 0.0).clamp_(0, 1).view(-1, *self._shape)
 
     def advance(self) -> None:
-        """One evaluation of every image that still goes, and, unless it is the last, one move."""
+        """One evaluation of every image that still runs, and, unless it is the last, one move."""
         began = time.perf_counter()
+        course = self._course
         if self._choices.clamp == "closure":
             self._optimizer.rows.clamp_(0, 1)
         rows = self._optimizer.rows
         values, objective, gradients = self._portion.run(
             lambda size: self._objective.evaluated(rows, self._shape, size)
         )
-        self.done += 1
-        stopped = self._note(values.double().T.tolist(), began)
+        course.evaluations += 1
+        stopped = self._record(values.double().T.tolist(), began)
         last = self.done == self._evaluations
         if not last:
             self._optimizer.step(objective, gradients)
         moving = self._optimizer.active.tolist()
-        for row, image in enumerate(self._going):
+        for row, image in enumerate(course.running):
             if row not in stopped and (last or not moving[row]):
-                self._results[image] = rows[row]
-                self._reasons[image] = "" if last else f"converged at evaluation {self.done}"
+                course.results[image] = rows[row]
+                course.reasons[image] = "" if last else f"converged at evaluation {self.done}"
                 stopped |= set() if last else {row}
         self._drop(stopped)
-        self._seconds += time.perf_counter() - began
+        course.seconds += time.perf_counter() - began
 
-    def _note(self, values: list[list[float]], began: float) -> set[int]:
-        """Record an evaluation's (terms, total, largest gradient); the rows that have to stop."""
-        stopped = set()
-        seconds = (self._seconds + time.perf_counter() - began) / len(self._lowest)
-        each = zip(self._going, values, strict=True)
-        for row, (image, (*terms, total, gradient)) in enumerate(each):
-            self._records.append([image, self.done, *terms, total, seconds])
+    def _record(self, values: list[list[float]], began: float) -> set[int]:
+        """Record an evaluation's (terms, total, largest gradient); return the rows to stop."""
+        course, stopped = self._course, set()
+        seconds = (course.seconds + time.perf_counter() - began) / len(course.lowest)
+        for row, image in enumerate(course.running):
+            *terms, total, gradient = values[row]
+            course.records.append([image, self.done, *terms, total, seconds])
             if not math.isfinite(total + gradient):
                 what = "gradient" if math.isfinite(total) else "loss"
                 reason = f"its {what} was not finite at evaluation {self.done}"
                 self._stop(image, NOT_FINITE, reason)
                 stopped.add(row)
                 continue
-            if total < self._lowest[image]:
-                self._lowest[image] = total
-                self._best[image] = self._optimizer.rows[row]
-            far = total > DIVERGED_FACTOR * self._lowest[image]
-            self._high[image] = self._high[image] + 1 if far else 0
-            if self._high[image] >= DIVERGED_PATIENCE:
+            if total < course.lowest[image]:
+                course.lowest[image] = total
+                course.best[image] = self._optimizer.rows[row]
+            far = total > DIVERGED_FACTOR * course.lowest[image]
+            course.high[image] = course.high[image] + 1 if far else 0
+            if course.high[image] >= DIVERGED_PATIENCE:
                 reason = (
                     f"its loss was more than {DIVERGED_FACTOR:g} times its lowest for "
                     f"{DIVERGED_PATIENCE} evaluations, up to evaluation {self.done}"
@@ -150,54 +178,54 @@ class Optimisation:
         return stopped
 
     def _stop(self, image: int, status: str, reason: str) -> None:
-        self._statuses[image], self._reasons[image] = status, reason
+        course = self._course
+        course.statuses[image], course.reasons[image] = status, reason
         # An image that never was good may hold NaN where it came from.
-        self._results[image] = self._best[image].nan_to_num(0.0, 1.0, 0.0)
+        course.results[image] = course.best[image].nan_to_num(0.0, 1.0, 0.0)
 
     def _drop(self, stopped: set[int]) -> None:
-        if stopped:
-            kept = [row for row in range(len(self._going)) if row not in stopped]
-            self._going = [self._going[row] for row in kept]
-            if kept:
-                self._optimizer.keep(torch.tensor(kept, device=self._results.device))
-                self._objective.keep(kept)
+        if not stopped:
+            return
+        course = self._course
+        remaining = [row for row in range(len(course.running)) if row not in stopped]
+        course.running = [course.running[row] for row in remaining]
+        if remaining:
+            self._optimizer.keep(torch.tensor(remaining, device=course.results.device))
+            self._objective.keep(remaining)
 
     def state(self) -> dict[str, Any]:
         """All that `restore` needs to go on to the bit; tensors are not copied."""
-        own = {name: getattr(self, name) for name in _STATE}
-        return {**own, "portion": self._portion.size, "optimizer": self._optimizer.state()}
+        return {
+            "course": dict(vars(self._course)),
+            "portion": self._portion.size,
+            "optimizer": self._optimizer.state(),
+        }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from what another object of the same arguments gave as `state`."""
-        going = state["_going"]
-        if going and len(going) < len(self._going):
-            self._objective.keep(going)
-        for name in _STATE:
-            setattr(self, name, state[name])
+        """Go on from the `state` of another object of the same arguments."""
+        course = _Course(**state["course"])
+        if course.running and len(course.running) < len(self._course.running):
+            self._objective.keep(course.running)
+        self._course = course
         self._portion.size = state["portion"]
         self._optimizer.restore(state["optimizer"])
 
     def result(self) -> Optimised:
-        """What became of the images."""
-        count = len(self._statuses)
-        history = pd.DataFrame(self._records, columns=list(HISTORY))
+        """The images, their history, and how each ended."""
+        course = self._course
+        count = len(course.statuses)
+        history = pd.DataFrame(course.records, columns=list(HISTORY))
         history = history.astype({"image": int, "evaluation": int})
         history = history.sort_values(["image", "evaluation"], ignore_index=True)
         done = history.groupby("image")["evaluation"].max()
         return Optimised(
-            images=self._results.view(count, *self._shape).clamp(0, 1),
+            images=course.results.view(count, *self._shape).clamp(0, 1),
             history=history,
-            statuses=list(self._statuses),
-            reasons=list(self._reasons),
+            statuses=list(course.statuses),
+            reasons=list(course.reasons),
             evaluations_done=[int(done.get(image, 0)) for image in range(count)],
-            seconds=self._seconds / count,
+            seconds=course.seconds / count,
         )
-
-
-_STATE = (
-    *("done", "_best", "_results", "_lowest", "_high", "_going"),
-    *("_statuses", "_reasons", "_records", "_seconds"),
-)
 
 
 def optimise(
@@ -225,7 +253,7 @@ def initial_images(contents: Sequence[Tensor], styles: Sequence[Style], choices:
         return torch.stack(list(contents))
     height, width = contents[0].shape[1:]
     if choices.initialisation == "style":
-        first = [each if isinstance(each, Tensor) else each[0].image for each in styles]
+        first = [style if isinstance(style, Tensor) else style[0].image for style in styles]
         return torch.stack([resize_to(image, height, width) for image in first])
     # Drawn on the CPU, so that the noise, one for all, is the same on every device.
     noise = torch.rand(3, height, width, generator=torch.Generator().manual_seed(0))

@@ -18,10 +18,10 @@ from triptych.core.training_loop import LoopSettings, TrainingLoop
 from triptych.style.data.architectures import ARCHITECTURES
 from triptych.style.data.backbone import Backbone, load_backbone, normalised
 from triptych.style.data.images import read_image, resize
-from triptych.style.optimise.experiments import COLUMNS, FROM_PRESET
+from triptych.style.optimise.choices import Choices, preset
+from triptych.style.optimise.experiments import FROM_PRESET
 from triptych.style.optimise.gatys import FINISHED, HISTORY, Optimisation, Optimised
 from triptych.style.optimise.memory import images_at_once
-from triptych.style.optimise.presets import Choices, preset
 
 logger = logging.getLogger(__name__)
 
@@ -29,12 +29,35 @@ SAVE_EVERY_SECONDS = 60.0
 """Within a group; each finished group is saved as well."""
 
 RUN_COLUMNS = [
-    *COLUMNS[: COLUMNS.index("size") + 1],
-    *("height", "width", "evaluations", "status", "reason", "evaluations_done"),
-    *("seconds", "batch"),
-    *("content_loss_final", "style_loss_final", "total_loss_final", "relative_loss_final"),
-    *("device", "precision"),
+    "experiment",
+    "run",
+    "content",
+    "painting",
+    "backbone",
+    "architecture",
+    "weights",
+    "preset",
+    "rates",
+    "optimizer",
+    "content_loss",
+    "initialisation",
+    "size",
+    "height",
+    "width",
+    "evaluations",
+    "status",
+    "reason",
+    "evaluations_done",
+    "seconds",
+    "batch",
+    "content_loss_final",
+    "style_loss_final",
+    "total_loss_final",
+    "relative_loss_final",
+    "device",
+    "precision",
 ]
+"""Columns of runs.csv; `run` tells runs apart that differ in another choice."""
 HISTORY_COLUMNS = ["experiment", "run", *HISTORY[1:]]
 
 
@@ -217,19 +240,22 @@ def _record(
         history = result.history.loc[result.history["image"] == number]
         totals = history["total"].fillna(math.inf).tolist()
         status, reason = result.statuses[number], result.reasons[number]
-        kept = history.iloc[-1 if status == FINISHED else totals.index(min(totals))]
+        last = history.iloc[-1 if status == FINISHED else totals.index(min(totals))]
         height, width = result.images.shape[2:]
         runs.append(
             {
                 **row,
-                **{"height": height, "width": width, "status": status, "reason": reason},
+                "height": height,
+                "width": width,
+                "status": status,
+                "reason": reason,
                 "evaluations_done": result.evaluations_done[number],
-                **{"seconds": result.seconds, "batch": len(rows)},
-                **{
-                    f"{name}_loss_final": float(kept[name])
-                    for name in ("content", "style", "total")
-                },
-                "relative_loss_final": float(kept["total"] / history["total"].iloc[0]),
+                "seconds": result.seconds,
+                "batch": len(rows),
+                "content_loss_final": float(last["content"]),
+                "style_loss_final": float(last["style"]),
+                "total_loss_final": float(last["total"]),
+                "relative_loss_final": float(last["total"] / history["total"].iloc[0]),
                 "device": describe_device(device),
             }
         )

@@ -14,8 +14,8 @@ from triptych.core.memory import return_freed_memory
 from triptych.style.data.backbone import Backbone
 from triptych.style.data.image_files import shape_along
 from triptych.style.data.images import enlarged, resize_to
+from triptych.style.optimise.choices import Choices, methods
 from triptych.style.optimise.gatys import Optimisation
-from triptych.style.optimise.presets import OPTIMIZERS, Choices
 from triptych.style.optimise.styles import Painting
 
 
@@ -48,7 +48,7 @@ def refining(choices: Choices) -> Choices:
     It reaches Adam's loss in half the evaluations (docs/style-presets.md). Beginning from a
     photograph it would lose what that shows, so coarser scales keep their optimiser.
     """
-    rates = {**OPTIMIZERS["lbfgs"].tuned, "history": REFINING_PAIRS}
+    rates = {**methods("optimizers")["lbfgs"]["TUNED"], "history": REFINING_PAIRS}
     return replace(choices, optimizer="lbfgs", clamp="end", **rates)
 
 
@@ -60,7 +60,6 @@ class CoarseToFine:
     begun:  what the first scale begins from and the others take detail from, of the same shape
     style:  paintings as large as they came
     stroke: their size against the images', along their shorter sides
-    side:   of tiles, in pixels, that images are worked in; None: as one
     finest: choices of the last scale where there are coarser ones (default: `choices`)
     """
 
@@ -74,12 +73,11 @@ class CoarseToFine:
         through: Sequence[Scale],
         *,
         stroke: float,
-        side: int | None = None,
         finest: Choices | None = None,
     ) -> None:
         self._originals, self._detailed, self._style = images, begun, style
         self._backbone, self._choices, self.scales = backbone, choices, list(through)
-        self._stroke, self._side = stroke, side
+        self._stroke = stroke
         self._finest = choices if finest is None else finest
         self._number = 0  # of the scale that goes
         self._going: Optimisation | None = None
@@ -128,7 +126,6 @@ class CoarseToFine:
             self._finest if refined else self._choices,
             scale.evaluations,
             start,
-            self._side,
         )
 
     @property

@@ -1,7 +1,7 @@
-"""What a style is: a painting, or several mixed by weights, each with a mask of what counts.
+"""Styles: a painting, or several mixed by weights, each with a mask of what counts.
 
-Mixed paintings have one target, the weighted mean of their Gram matrices over positions: that of a
-canvas of which each painting covers its share (`tests/style/test_styles.py`). So does
+Mixed paintings have one target, the weighted mean of their statistics (Gram matrices over
+positions, for instance): that of a canvas of which each painting covers its share. So does
 crowsonkb/style-transfer-pytorch.
 """
 
@@ -18,8 +18,10 @@ from triptych.style.data.images import resize_to
 
 @dataclass(frozen=True)
 class Painting:
-    """A painting [3, h, w] in [0, 1], its weight against others', and its mask [1, h, w] in [0, 1]:
-    what of the painting is looked at; None: all of it."""
+    """A painting [3, h, w] in [0, 1], its weight, and its mask [1, h, w] in [0, 1].
+
+    The mask is 1 where the painting counts; None: everywhere.
+    """
 
     image: Tensor
     weight: float = 1.0
@@ -44,26 +46,26 @@ Style = Tensor | Sequence[Painting]
 
 
 def style_targets(
-    style: Style, grams_of: Callable[[Tensor, Tensor | None], list[Tensor]]
+    style: Style, measure: Callable[[Tensor, Tensor | None], list[Tensor]]
 ) -> list[Tensor]:
-    """Gram matrices [C, C] over positions that images of a style are compared with, one a layer.
+    """Statistics [...] that images of a style are compared with, one a layer.
 
-    grams_of: those of a painting [1, 3, h, w] and its mask
+    measure: gives those of a painting [1, 3, h, w] and its mask
     """
     paintings = [Painting(style)] if isinstance(style, Tensor) else list(style)
-    measured = [grams_of(each.image[None], each.mask) for each in paintings]
+    measured = [measure(painting.image[None], painting.mask) for painting in paintings]
     if len(measured) == 1:
         return measured[0]
-    shares = measured[0][0].new_tensor([each.weight for each in paintings])
+    shares = measured[0][0].new_tensor([painting.weight for painting in paintings])
     shares = shares / shares.sum()
     return [
-        torch.einsum("k,kij->ij", shares, torch.stack(grams))
-        for grams in zip(*measured, strict=True)
+        torch.einsum("k,k...->...", shares, torch.stack(layer))
+        for layer in zip(*measured, strict=True)
     ]
 
 
 def guide(mask: Tensor, shape: tuple[int, int]) -> Tensor:
-    """What features of that shape (height, width) are multiplied by, [1, H, W].
+    """Factors [1, H, W] for features of that shape (height, width).
 
     How much of a mask [1, h, w] lies at each position, scaled so that a Gram matrix's mean over
     positions is one over the mask: guided Gram matrices (Gatys et al. 2017, section 4).

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from triptych.style.optimise.presets import NOTEBOOK, OURS, timed_choices
+from triptych.style.optimise.choices import NOTEBOOK, OURS, timed_choices
 from triptych.style.report.runs import described, history_long
 from triptych.style.report.tables import PAPER_ARCHITECTURES, is_gpu
 
@@ -44,7 +44,7 @@ class Run:
 
     def line(self, experiment: str, run: str) -> pd.Series:
         """One run's finite total loss over its first, by evaluation."""
-        long = history_long(self.history, self.runs, experiment=experiment, scale="")
+        long = history_long(self.history, self.chosen(experiment), scale="")
         chosen = long[(long["run"] == run) & (long["term"] == "total")]
         line = chosen.set_index("evaluation")["value"]
         return line[np.isfinite(line)].sort_index()

@@ -10,7 +10,7 @@ from triptych.style.report.claims_facts import OPTIMIZERS, PAIR, STARTS, Run
 from triptych.style.report.labels import (
     ARCHITECTURE_LABELS,
     INITIALISATION_LABELS,
-    OPTIMIZER_LABELS,
+    OPTIMIZER_LOOKS,
     RATES_LABELS,
 )
 from triptych.style.report.runs import backbone_name, smoothed
@@ -56,7 +56,7 @@ def lbfgs_ends_lowest(run: Run) -> Finding:
         for optimizer in OPTIMIZERS[1:]:
             loss = authors.get(optimizer, np.inf)
             if optimizer in authors and not lowest < loss:
-                ends = f"{label(OPTIMIZER_LABELS, optimizer)}'s final loss ({_worded(loss)})"
+                ends = f"{OPTIMIZER_LOOKS[optimizer].label}'s final loss ({_worded(loss)})"
                 failures.append(f"{name}: {ends} is not above L-BFGS's ({_worded(lowest)})")
     return Finding("; ".join(measured), ONCE, failures)
 
@@ -182,6 +182,6 @@ def _worded(loss: float) -> str:
 def _losses_text(losses: dict[str, dict[str, float]]) -> list[str]:
     return [
         f"final total loss at {label(RATES_LABELS, rates)}: "
-        + ", ".join(f"{label(OPTIMIZER_LABELS, o)} {_worded(loss)}" for o, loss in of_rates.items())
+        + ", ".join(f"{OPTIMIZER_LOOKS[o].label} {_worded(loss)}" for o, loss in of_rates.items())
         for rates, of_rates in losses.items()
     ]

@@ -23,7 +23,7 @@ from triptych.style.report.claims_facts import (
     by_image,
     rates,
 )
-from triptych.style.report.labels import ARCHITECTURE_LABELS, CONTENT_LOSS_LABELS
+from triptych.style.report.labels import ARCHITECTURE_LABELS, CONTENT_LOSS_LOOKS
 from triptych.style.report.tables import PAPER_ARCHITECTURES
 
 LOWEST_SPEEDUP = 228  # the smallest of Table I
@@ -107,7 +107,7 @@ def loss_functions_differ_in_time(run: Run) -> Finding:
             continue
         both = wide[[*pair]].dropna()
         gap = difference_interval(*(both[loss].to_numpy() for loss in pair))
-        name = " minus ".join(label(CONTENT_LOSS_LABELS, loss) for loss in pair)
+        name = " minus ".join(CONTENT_LOSS_LOOKS[loss].label for loss in pair)
         intervals.append(f"{name} {gap.ends(4)} s")
         if gap.side() == 1:
             failures.append(f"{name}: takes longer")
@@ -125,7 +125,7 @@ def loss_functions_differ_in_time(run: Run) -> Finding:
 
     def told(values: Mapping[str, float], digits: int) -> str:
         return ", ".join(
-            f"{label(CONTENT_LOSS_LABELS, k)} {v:.{digits}g}" for k, v in values.items()
+            f"{CONTENT_LOSS_LOOKS[loss].label} {value:.{digits}g}" for loss, value in values.items()
         )
 
     return Finding(

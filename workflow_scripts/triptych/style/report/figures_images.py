@@ -1,5 +1,8 @@
 """Figures 1, 3, 6, 7 and 8 and the images of sizes, presets and initialisations."""
 
+import itertools
+from collections.abc import Iterable
+
 import matplotlib
 import numpy as np
 import pandas as pd
@@ -12,9 +15,10 @@ from triptych.style.data.image_files import luma
 from triptych.style.report.figures_losses import LOSS_LABEL, draw_loss
 from triptych.style.report.labels import (
     INITIALISATION_LABELS,
-    OPTIMIZER_LABELS,
+    OPTIMIZER_LOOKS,
     ORIGIN_LABELS,
-    PRESET_COLOURS,
+    PALETTE,
+    PRESET_LOOKS,
     RATES_LABELS,
 )
 from triptych.style.report.panels import Files, Panel, Picture, picture_figure
@@ -93,16 +97,20 @@ def optimizer_images_figure(long: pd.DataFrame, files: Files) -> Figure:
     runs = long.drop_duplicates("run")
     sources = _sources(runs.iloc[0], files)
     rates = [name for name in RATES_LABELS if (runs["rates"] == name).any()]
+    optimizers = [name for name in OPTIMIZER_LOOKS if (runs["optimizer"] == name).any()]
     several = runs["architecture"].nunique() > 1
     rows, labels = [], []
     for _, of_backbone in runs.groupby(["architecture", "weights"], sort=False):
         for number, name in enumerate(rates):
             row: Row = [sources[number]] if len(rates) == 2 else [*sources]
             of_row = of_backbone[of_backbone["rates"] == name].drop_duplicates("optimizer")
-            found = {str(run["optimizer"]): run for _, run in of_row.iterrows()}
-            for optimizer, title in OPTIMIZER_LABELS.items():
-                there = optimizer in found
-                row.append(_result(long, found[optimizer], files, title) if there else None)
+            by_optimizer = {str(run["optimizer"]): run for _, run in of_row.iterrows()}
+            for optimizer in optimizers:
+                panel = None
+                if optimizer in by_optimizer:
+                    title = OPTIMIZER_LOOKS[optimizer].label
+                    panel = _result(long, by_optimizer[optimizer], files, title)
+                row.append(panel)
             rows.append(row)
             rate = RATES_LABELS[name]
             labels.append(
@@ -128,16 +136,19 @@ def presets_figure(long: pd.DataFrame, history: pd.DataFrame, files: Files) -> F
 
     long, history: as `results_long` and `history_long` return them for `presets`.
     """
-    runs = _in_order(long.drop_duplicates("run"), "preset", PRESET_COLOURS)
+    runs = _in_order(long.drop_duplicates("run"), "preset", PRESET_LOOKS)
     panels = _sources(runs.iloc[0], files)
     for _, run in runs.iterrows():
-        panels.append(_result(long, run, files, f"Preset {run['preset']}"))
+        # Runs of other experiments that are shown here have names of their own.
+        of_preset = run["run"] == run["preset"]
+        title = f"Preset {run['preset']}" if of_preset else spoken(str(run["run"]))
+        panels.append(_result(long, run, files, title))
     figure, axes = picture_figure([panels], charts=2)
     with matplotlib.rc_context(STYLE):
         for chart, term in zip(axes, ("style", "content"), strict=True):
-            for _, run in runs.iterrows():
-                line = history[(history["term"] == term) & (history["run"] == run["run"])]
-                draw_loss(chart, line, color=PRESET_COLOURS[run["preset"]], label=run["preset"])
+            for colour, name in zip(itertools.cycle(PALETTE), runs["run"], strict=False):
+                line = history[(history["term"] == term) & (history["run"] == name)]
+                draw_loss(chart, line, color=colour, label=name)
             chart.set_title(f"{term} loss".capitalize())
             chart.set_xlabel("evaluations")
             chart.set_ylabel(LOSS_LABEL)
@@ -215,7 +226,7 @@ def busiest_window(picture: Picture) -> tuple[int, int, int, int]:
     return max(places, key=lambda mark: float(_cut(contours, mark).mean()))
 
 
-def _in_order(runs: pd.DataFrame, column: str, labels: dict[str, str]) -> pd.DataFrame:
+def _in_order(runs: pd.DataFrame, column: str, labels: Iterable[str]) -> pd.DataFrame:
     """The runs in the order that their labels have."""
     return runs.sort_values(column, key=lambda names: names.map(list(labels).index), kind="stable")
 

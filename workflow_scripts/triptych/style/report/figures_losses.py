@@ -15,11 +15,8 @@ from triptych.report.statistics import ratio_interval
 from triptych.report.tables import with_cells
 from triptych.style.report.labels import (
     BACKBONE_COLOURS,
-    CONTENT_LOSS_COLOURS,
-    CONTENT_LOSS_DASHES,
-    CONTENT_LOSS_LABELS,
-    OPTIMIZER_COLOURS,
-    OPTIMIZER_LABELS,
+    CONTENT_LOSS_LOOKS,
+    OPTIMIZER_LOOKS,
     RATES_LABELS,
 )
 from triptych.style.report.runs import backbone_name
@@ -63,10 +60,10 @@ def optimizers_figure(long: pd.DataFrame) -> Figure:
         for axes, ((architecture, weights), name) in zip(grid.flat, shown, strict=True):
             totals = long[(long["rates"] == name) & (long["term"] == "total")]
             totals = totals[totals["architecture"] == architecture]
-            for optimizer, named in OPTIMIZER_LABELS.items():
+            for optimizer, look in OPTIMIZER_LOOKS.items():
                 line = totals[totals["optimizer"] == optimizer]
                 if len(line):
-                    draw_loss(axes, line, color=OPTIMIZER_COLOURS[optimizer], label=named)
+                    draw_loss(axes, line, color=look.colour, label=look.label)
             title = RATES_LABELS[name].capitalize()
             several = len(backbones) > 1
             axes.set_title(f"{backbone_name(architecture, weights)}, {title}" if several else title)
@@ -165,12 +162,13 @@ def loss_times_figure(times: pd.DataFrame, trends: pd.DataFrame) -> Figure:
         _differences(middle, times[times["statistic"] == "difference_percent"])
         totals = trends[trends["term"] == "total"]
         for loss in _in_order(totals):
+            look = CONTENT_LOSS_LOOKS[loss]
             draw_loss(
                 right,
                 totals[totals["content_loss"] == loss],
-                color=CONTENT_LOSS_COLOURS[loss],
-                label=CONTENT_LOSS_LABELS[loss],
-                linestyle=CONTENT_LOSS_DASHES.get(loss, "solid"),
+                color=look.colour,
+                label=look.label,
+                linestyle=look.dash,
             )
         right.set(title="Total loss", xlabel="evaluations", ylabel=LOSS_LABEL)
         right.legend(loc="upper right")
@@ -179,7 +177,7 @@ def loss_times_figure(times: pd.DataFrame, trends: pd.DataFrame) -> Figure:
 
 def _in_order(frame: pd.DataFrame) -> list[str]:
     """Its content losses in the paper's order."""
-    return [name for name in CONTENT_LOSS_LABELS if (frame["content_loss"] == name).any()]
+    return [name for name in CONTENT_LOSS_LOOKS if (frame["content_loss"] == name).any()]
 
 
 def _seconds(axes: Axes, repeats: pd.DataFrame) -> None:
@@ -189,8 +187,8 @@ def _seconds(axes: Axes, repeats: pd.DataFrame) -> None:
         # What one round of repeats shares, such as a busy machine, moves its whole line.
         axes.plot(line["x"], line["value"], color="#c5ccd3", linewidth=0.7)
     for loss, cells in repeats.groupby("content_loss"):
-        draw_bar(axes, place[str(loss)], cells["value"], CONTENT_LOSS_COLOURS[str(loss)])
-    axes.set_xticks(list(place.values()), [CONTENT_LOSS_LABELS[loss] for loss in place])
+        draw_bar(axes, place[str(loss)], cells["value"], CONTENT_LOSS_LOOKS[str(loss)].colour)
+    axes.set_xticks(list(place.values()), [CONTENT_LOSS_LOOKS[loss].label for loss in place])
     axes.set_ylim(0, repeats["value"].max() * 1.08)
     axes.grid(axis="x", visible=False)
     evaluations, size = (int(repeats[name].iloc[0]) for name in ("evaluations", "size"))
@@ -213,7 +211,7 @@ def _differences(axes: Axes, paired: pd.DataFrame) -> None:
     axes.axvline(0, color=MUTED, linewidth=1)
     for y, loss in enumerate(losses):
         row = paired[paired["content_loss"] == loss].iloc[0]
-        colour = CONTENT_LOSS_COLOURS[loss]
+        colour = CONTENT_LOSS_LOOKS[loss].colour
         ends = np.clip([row["low"], row["high"]], -reach, reach)
         axes.plot(ends, [y, y], color=colour, linewidth=2.2)
         axes.plot([row["value"]], [y], color=colour, marker="o", markersize=5)
@@ -222,7 +220,7 @@ def _differences(axes: Axes, paired: pd.DataFrame) -> None:
         place["xycoords"] = ("axes fraction", "data")
         axes.annotate(row["verdict"], (0.02, y), fontsize=7.2, color=shade, **place)
     axes.set(xlim=(-reach, reach), ylim=(len(losses) - 0.5, -0.6))
-    axes.set_yticks(range(len(losses)), [CONTENT_LOSS_LABELS[loss] for loss in losses])
+    axes.set_yticks(range(len(losses)), [CONTENT_LOSS_LOOKS[loss].label for loss in losses])
     axes.grid(axis="y", visible=False)
     axes.set_xlabel("difference in percent, 95% interval")
-    axes.set_title(f"Against {CONTENT_LOSS_LABELS[BASELINE]}, paired")
+    axes.set_title(f"Against {CONTENT_LOSS_LOOKS[BASELINE].label}, paired")

@@ -1,12 +1,40 @@
-"""What plots and tables of the style study call things, and their colours."""
+"""Labels, colours and dashes of the style study's plots and tables."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from triptych.report.palette import label, spoken
-from triptych.style.optimise.presets import OPTIMIZERS
+from triptych.style.optimise.choices import MethodKind, methods
 
 # Okabe and Ito's palette, told apart by every common form of colour vision.
+PALETTE = ("#0072b2", "#d55e00", "#009e73", "#e69f00", "#cc79a7", "#56b4e9", "#8a94a0")
+
+
+@dataclass(frozen=True)
+class Look:
+    """A method's name in figures, and its line. dash: a line style of matplotlib's."""
+
+    label: str
+    colour: str
+    dash: Any = "solid"
+
+
+def looks(kind: MethodKind) -> dict[str, Look]:
+    """The look of each method of a kind, in their order: its file's LABEL, COLOUR and DASH."""
+    return {
+        name: Look(
+            label=constants.get("LABEL", name),
+            colour=constants.get("COLOUR", PALETTE[place % len(PALETTE)]),
+            dash=constants.get("DASH", "solid"),
+        )
+        for place, (name, constants) in enumerate(methods(kind).items())
+    }
+
+
+OPTIMIZER_LOOKS = looks("optimizers")
+CONTENT_LOSS_LOOKS = looks("content_losses")
+PRESET_LOOKS = looks("presets")
 ARCHITECTURE_LABELS = {
     "vgg16": "VGG-16",
     "vgg19": "VGG-19",
@@ -24,20 +52,8 @@ EXPERIMENT_LABELS = {
     "presets": "preset",
     "sizes": "size",
 }
-OPTIMIZER_LABELS = {name: each.label for name, each in OPTIMIZERS.items()}
-OPTIMIZER_COLOURS = {name: each.colour for name, each in OPTIMIZERS.items()}
 RATES_LABELS = {"authors": "authors' rates", "tuned": "tuned rates"}
-CONTENT_LOSS_LABELS = {"l1": "L1", "smooth_l1": "smooth L1", "huber": "Huber", "mse": "MSE"}
-CONTENT_LOSS_COLOURS = {
-    "l1": "#d55e00",
-    "smooth_l1": "#e69f00",
-    "huber": "#009e73",
-    "mse": "#0072b2",
-}
-# Smooth L1 and Huber are the same function here: dashes let the line below show through.
-CONTENT_LOSS_DASHES: dict[str, Any] = {"huber": (0, (3, 3))}
 INITIALISATION_LABELS = {"content": "content image", "noise": "white noise", "style": "style image"}
-PRESET_COLOURS = {"paper": "#0072b2", "authors": "#d55e00", "tuned": "#009e73"}
 VARIANT_LABELS = {"shipped": "shipped", "plain": "trained in this run"}
 VARIANT_COLOURS = {"shipped": "#009e73", "plain": "#0072b2"}
 TERM_COLOURS = {"total": "#1f2933", "style": "#aa4499", "content": "#009e73"}

@@ -1,4 +1,4 @@
-"""Long frames of what was run: losses, times and quality of Version 1, seconds of Version 2."""
+"""Long frames of runs: losses, times and quality of Version 1, seconds of Version 2."""
 
 import itertools
 from collections.abc import Sequence
@@ -10,8 +10,18 @@ from triptych.report.tables import with_cells
 from triptych.style.report.labels import ARCHITECTURE_LABELS, MEASURE_LABELS
 
 DESCRIBED = [
-    *("content", "painting", "backbone", "architecture", "weights", "preset"),
-    *("rates", "optimizer", "content_loss", "initialisation", "size", "status"),
+    "content",
+    "painting",
+    "backbone",
+    "architecture",
+    "weights",
+    "preset",
+    "rates",
+    "optimizer",
+    "content_loss",
+    "initialisation",
+    "size",
+    "status",
 ]
 UNITS = {
     "relative_loss_final": "relative to the first total loss",
@@ -31,22 +41,22 @@ def described(runs: pd.DataFrame, experiment: str) -> pd.DataFrame:
     return chosen.reset_index(drop=True)
 
 
-def history_long(
-    history: pd.DataFrame, runs: pd.DataFrame, *, experiment: str, scale: str
-) -> pd.DataFrame:
-    """Total, style and content loss of each evaluation over the run's first total loss: a row an
-    evaluation and `term`, with what describes its run."""
-    chosen = described(runs, experiment)
-    wanted = history[(history["experiment"] == experiment) & history["run"].isin(chosen["run"])]
-    ordered = wanted.sort_values(["run", "evaluation"], kind="stable")
+def history_long(history: pd.DataFrame, runs: pd.DataFrame, *, scale: str) -> pd.DataFrame:
+    """Total, style and content loss of these runs over their first total loss.
+
+    A row an evaluation and `term`, with the columns that describe its run. Names of runs must be
+    unique.
+    """
+    ordered = history.merge(runs[["experiment", "run"]], on=["experiment", "run"])
+    ordered = ordered.sort_values(["run", "evaluation"], kind="stable")
     keys = ["experiment", "run", "evaluation"]
     first = ordered.groupby("run")["total"].transform("first")
     long = ordered.assign(first=first).melt(
         [*keys, "first"], ["total", "style", "content"], "term", "loss"
     )
     long["value"] = long["loss"] / long.pop("first")
-    names = [column for column in DESCRIBED if column in chosen]
-    long = long.merge(chosen[["run", *names]], on="run")
+    names = [column for column in DESCRIBED if column in runs]
+    long = long.merge(runs[["run", *names]], on="run")
     return with_cells(long, unit=UNITS["relative_loss_final"], scale=scale)
 
 
@@ -66,15 +76,15 @@ def backbone_name(architecture: str, weights: str) -> str:
 
 
 def results_long(
-    runs: pd.DataFrame, quality: pd.DataFrame | None = None, *, experiment: str, scale: str
+    runs: pd.DataFrame, quality: pd.DataFrame | None = None, *, scale: str
 ) -> pd.DataFrame:
-    """One row a run of the experiment and measure: final relative loss, seconds, evaluations and,
-    where `quality` (rows of quality.csv) is given, its four measures."""
-    chosen = described(runs, experiment)
+    """One row a run and measure: final relative loss, seconds, evaluations and, where `quality`
+    (rows of quality/*.csv) is given, its four measures."""
+    chosen = runs
     if quality is not None:
-        own = quality[(quality["version"] == 1) & (quality["experiment"] == experiment)]
-        measures = own.drop_duplicates("run")[["run", *MEASURE_LABELS]]
-        chosen = chosen.merge(measures, on="run", how="left")
+        keys = ["experiment", "run"]
+        measured_runs = quality[quality["version"] == 1].drop_duplicates(keys)
+        chosen = runs.merge(measured_runs[[*keys, *MEASURE_LABELS]], on=keys, how="left")
     keys = ["experiment", "run", *(name for name in DESCRIBED if name in chosen)]
     return _by_measure(chosen, keys, scale)
 
@@ -95,7 +105,7 @@ def versions_long(
     """
     pair = {"content": content, "painting": painting}
     own = _of_pair(runs, pair, "Version 1")
-    first = results_long(own, quality, experiment="paintings", scale=scale)
+    first = results_long(own, quality, scale=scale)
     measured = quality[quality["version"] == 2].drop_duplicates([*pair])
     row = _of_pair(stylised, pair, "Version 2").head(1)
     row = row.merge(measured[[*pair, *MEASURE_LABELS]], on=[*pair], how="left")

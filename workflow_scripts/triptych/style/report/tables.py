@@ -15,7 +15,7 @@ from triptych.report.tables import (
     percent,
     with_cells,
 )
-from triptych.style.optimise.presets import OURS
+from triptych.style.optimise.choices import OURS
 from triptych.style.report.labels import ARCHITECTURE_LABELS
 
 PAPER_ARCHITECTURES = {"alexnet": "alexnet", "vgg": "vgg19"}

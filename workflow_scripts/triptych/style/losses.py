@@ -1,4 +1,4 @@
-"""Losses of Version 1: Eq. 1-4 of the paper, the authors' means, and relative ones.
+"""Losses of both versions: Gram matrices (Eq. 3, 4 and 6), content (Eq. 1 and 5), total variation.
 
 Every loss is one value an image, [N]. Features are [N, C, H, W]; a target's leading dimension is N,
 or 1 for a target that all images share. Products and sums are taken in float32 at least: a Gram
@@ -6,22 +6,17 @@ matrix in half precision overflows.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
-from torch.nn import functional
 
-from triptych.style.optimise.presets import ContentLoss, Scaling
+Scaling = Literal["equation", "mean", "relative"]
+"""Scale of the losses: as the paper's equations, as means, or relative to the target."""
 
-CONTENT_LOSSES: dict[str, Callable[..., Tensor]] = {
-    "mse": functional.mse_loss,
-    "l1": functional.l1_loss,
-    "smooth_l1": functional.smooth_l1_loss,
-    "huber": functional.huber_loss,
-}
-
+Differences = Callable[[Tensor, Tensor], Tensor]
+"""Elementwise loss of features against targets, of their shape."""
 
 BAND = 4096
 """Positions that float32 sums one after another; whole images would cost a digit or two."""
@@ -50,53 +45,37 @@ def style_term(grams: Tensor, targets: Tensor, scaling: Scaling) -> Tensor:
         return squared / (4 * filters**2)
     if scaling == "mean":
         return squared / filters**4
-    return squared / _not_zero(targets.square().sum((1, 2)))
+    return squared / nonzero(targets.square().sum((1, 2)))
 
 
-def content_term(features: Tensor, targets: Tensor, kind: ContentLoss, scaling: Scaling) -> Tensor:
-    """Distance of features to the content image's, [N]. "equation" with "mse" is Eq. 1, half the
-    sum of squares; the other kinds are sums likewise. "mean" are torch.nn.functional's means;
-    "relative" means of differences in standard deviations of the target."""
-    deviation = content_deviation(targets) if scaling == "relative" else None
-    total = content_sum(features, targets, kind, deviation)
-    return scaled_content(total, features[0].numel(), kind, scaling)
-
-
-def content_deviation(targets: Tensor) -> Tensor:
-    """Standard deviation of targets [N, C, H, W] for "relative" losses, [N, 1, 1, 1]."""
-    return _not_zero(_widened(targets).flatten(1).var(1, correction=0)).sqrt().view(-1, 1, 1, 1)
-
-
-def content_sum(
-    features: Tensor, targets: Tensor, kind: ContentLoss, deviation: Tensor | None
+def content_term(
+    features: Tensor,
+    targets: Tensor,
+    differences: Differences,
+    scaling: Scaling,
+    equation_factor: float = 1.0,
 ) -> Tensor:
-    """Losses of features summed over filters and positions, [N]; in deviations if there are any."""
-    features, targets = _widened(features), _widened(targets)
-    if deviation is not None:
+    """Distance of features to the content image's, [N].
+
+    "equation" is the sum of `differences` times `equation_factor` (Eq. 1: half the sum of squares);
+    "mean" their mean; "relative" the mean of those in standard deviations of the target.
+    """
+    features, targets = _at_least_float32(features), _at_least_float32(targets)
+    if scaling == "relative":
+        variance = targets.flatten(1).var(1, correction=0)
+        deviation = nonzero(variance).sqrt().view(-1, 1, 1, 1)
         features, targets = features / deviation, targets / deviation
-    targets = targets.expand_as(features)
-    return CONTENT_LOSSES[kind](features, targets, reduction="none").flatten(1).sum(1)
-
-
-def scaled_content(total: Tensor, numbers: int, kind: ContentLoss, scaling: Scaling) -> Tensor:
-    """`content_term` of a whole image's `content_sum` over that many numbers, [N]."""
+    total = differences(features, targets.expand_as(features)).flatten(1).sum(1)
     if scaling == "equation":
-        return total * (0.5 if kind == "mse" else 1.0)
-    return total / numbers
+        return total * equation_factor
+    return total / features[0].numel()
 
 
 def total_variation(images: Tensor) -> Tensor:
     """Mean squared difference of horizontal neighbours plus that of vertical ones, [N]."""
-    height, width = images.shape[-2:]
-    return variation_sum(images, images, height, width)
-
-
-def variation_sum(horizontal: Tensor, vertical: Tensor, height: int, width: int) -> Tensor:
-    """A part's share of an image's `total_variation`, [N]: of neighbours in the rows of one piece
-    [N, 3, h, w] and in the columns of another."""
-    along = horizontal.diff(dim=-1).square().flatten(1).sum(1)
-    down = vertical.diff(dim=-2).square().flatten(1).sum(1)
-    colours = horizontal.shape[1]
+    colours, height, width = images.shape[-3:]
+    along = images.diff(dim=-1).square().flatten(1).sum(1)
+    down = images.diff(dim=-2).square().flatten(1).sum(1)
     return along / (colours * height * (width - 1)) + down / (colours * (height - 1) * width)
 
 
@@ -111,7 +90,7 @@ class _Gram(torch.autograd.Function):
             flat = _positions(features)
             # A GPU sums in a tree, a CPU one position after another.
             size = flat.shape[1] if flat.device.type == "cuda" else BAND
-            bands = [_widened(band) for band in flat.split(size, dim=1)]
+            bands = [_at_least_float32(band) for band in flat.split(size, dim=1)]
             return torch.stack([band.mT @ band for band in bands]).sum(0)
 
     @staticmethod
@@ -121,7 +100,7 @@ class _Gram(torch.autograd.Function):
         n, channels, height, width = features.shape
         with torch.autocast(features.device.type, enabled=False):
             flat = _positions(features)
-            flat = _widened(flat) if flat.dtype == torch.float16 else flat
+            flat = _at_least_float32(flat) if flat.dtype == torch.float16 else flat
             product = flat @ (gradient + gradient.mT).to(flat.dtype)
         return product.to(features.dtype).view(n, height, width, channels).permute(0, 3, 1, 2)
 
@@ -131,10 +110,10 @@ def _positions(features: Tensor) -> Tensor:
     return features.permute(0, 2, 3, 1).flatten(1, 2)
 
 
-def _widened(values: Tensor) -> Tensor:
+def _at_least_float32(values: Tensor) -> Tensor:
     return values.float() if values.dtype in (torch.float16, torch.bfloat16) else values
 
 
-def _not_zero(values: Tensor) -> Tensor:
-    """A black painting or a uniform content has nothing to be relative to: absolute, then."""
+def nonzero(values: Tensor) -> Tensor:
+    """Values with zeros replaced by ones: nothing is relative to a black or uniform image."""
     return torch.where(values > 0, values, torch.ones_like(values))

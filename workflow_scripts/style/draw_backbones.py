@@ -1,0 +1,19 @@
+"""Figures 2 and 3: losses and results by backbone."""
+
+from triptych.core.files import read_frames
+from triptych.core.job import job
+from triptych.report.palette import write_figure
+from triptych.style.report.figures_images import backbone_images_figure
+from triptych.style.report.figures_losses import backbones_figure
+from triptych.style.report.panels import Files
+from triptych.style.report.runs import history_long, results_long
+
+with job(snakemake):
+    given, output, scale = snakemake.input, snakemake.output, snakemake.params.scale
+    runs = read_frames(given.runs)
+    losses = history_long(read_frames(given.history), runs, scale=scale)
+    write_figure(backbones_figure(losses), losses, output.figure2)
+    results = results_long(runs, scale=scale)
+    files = Files(result=given.images, content=given.contents, painting=given.paintings)
+    figure = backbone_images_figure(results, files)
+    write_figure(figure, results, output.figure3, photographs=True)

@@ -1,0 +1,14 @@
+"""Version 2 in every style: each painting above a photograph in its style."""
+
+from triptych.core.files import read_frames
+from triptych.core.job import job
+from triptych.report.palette import write_figure
+from triptych.style.report.figures_images import styles_figure
+from triptych.style.report.panels import Files
+from triptych.style.report.runs import styles_long
+
+with job(snakemake):
+    given, params = snakemake.input, snakemake.params
+    styles = styles_long(read_frames(given.stylised_runs), params.contents, scale=params.scale)
+    files = Files(result=given.stylised, painting=given.paintings)
+    write_figure(styles_figure(styles, files), styles, snakemake.output, photographs=True)
