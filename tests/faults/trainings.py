@@ -29,6 +29,7 @@ from triptych.rl.tasks.transitions import Transitions
 from triptych.rl.training.learner import StepSettings
 from triptych.rl.training.train import TrainingSettings, train
 from triptych.style.network import training as style_training
+from triptych.style.network.initial_weights import initial_network
 from triptych.style.network.network import Architecture
 from triptych.style.network.perceptual import PerceptualLoss
 
@@ -42,7 +43,7 @@ def train_audio(folder, stop=None, **changes):
 
 def train_style(folder, stop=None, **changes):
     return style_training.train(
-        style_training.initial_network(SMALL, style.TRAINING.seed),
+        initial_network(SMALL, style.TRAINING.seed),
         PerceptualLoss(style.random_backbone(), style.LOSSES, [style.painting()]),
         style.Noise(),
         dataclasses.replace(style.TRAINING, **changes),

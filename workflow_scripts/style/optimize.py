@@ -16,14 +16,17 @@ from triptych.style.optimise.runs import Inputs, run_experiment, usable_memory
 with job(snakemake):
     keep_freed_memory()
     given, params, output = snakemake.input, snakemake.params, snakemake.output
-    shards = Shards(*given.photographs)
     roles = {run["backbone"] for run in params.runs}
-    calibration = range(min(params.calibration, len(shards)))
+    calibration = None
+    if given.photographs:
+        shards = Shards(*given.photographs)
+        crops = range(min(params.calibration, len(shards)))
+        calibration = shards.batch(crops).float() / 255
     inputs = Inputs(
         contents={Path(path).stem: path for path in given.contents},
         paintings={Path(path).stem: path for path in given.paintings},
         backbones={role: given[f"weights_{role}"] for role in roles},
-        calibration=shards.batch(calibration).float() / 255,
+        calibration=calibration,
     )
     device, resources = choose_device(params.device), snakemake.resources
     runs = [

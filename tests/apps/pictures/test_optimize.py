@@ -163,5 +163,7 @@ def test_where_the_memory_runs_out_all_the_same_a_smaller_size_is_named(capsys, 
         raise MemoryError
 
     monkeypatch.setattr(CoarseToFine, "step", failing)
-    assert main([*COMMAND, "-o", "x.png"]) == 2
-    assert re.search(r"in/a.png: 48x40 pixels take .*--size \d+ fits", capsys.readouterr().err)
+    write_image("large.png", torch.rand(3, 400, 300))
+    assert main(["stylize", "large.png", *COMMAND[2:], "-o", "x.png"]) == 2
+    size = re.search(r"large\.png: .*--size (\d+) fits", capsys.readouterr().err)[1]
+    assert 16 < int(size) < 300

@@ -72,12 +72,12 @@ class OptimisedRuns:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Files by name or role, and photographs [N, 3, H, W] to normalise backbones on."""
+    """Files by name or role, and photographs [N, 3, H, W] to normalise backbones on, if any."""
 
     contents: Mapping[str, str | os.PathLike[str]]
     paintings: Mapping[str, str | os.PathLike[str]]
     backbones: Mapping[str, str | os.PathLike[str]]
-    calibration: Tensor
+    calibration: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -162,8 +162,9 @@ class _Experiment:
             path = self._inputs.backbones[first["backbone"]]
             backbone = load_backbone(path, pooling=choices.pooling).to(self._device)
             if choices.normalised:
-                photographs = self._inputs.calibration.split(8)
-                backbone = normalised(backbone, (each.to(self._device) for each in photographs))
+                assert self._inputs.calibration is not None
+                batches = self._inputs.calibration.split(8)
+                backbone = normalised(backbone, (batch.to(self._device) for batch in batches))
             self._backbones[key] = backbone
         return group, Optimisation(
             group.contents,
