@@ -48,8 +48,7 @@ rule style_optimize:
         calibration=STYLE.config["calibration"],
         device=config["device"],
         checkpoint=made("results/checkpoints/style_optimize/{experiment}"),
-        methods=lambda w: methods_code(STYLE.methods(w)),
-        code=code("style_optimize"),
+        code=code("style_optimize", methods=STYLE.methods),
     script:
         "../workflow_scripts/style/optimize.py"
 
@@ -287,7 +286,6 @@ rule style_time:
         main=STYLE.main,
         precision=STYLE.config["stylised"]["precision"],
         device=config["device"],
-        methods=methods_code(STYLE.timed_methods),
-        code=code("style_time"),
+        code=code("style_time", methods=STYLE.timed_methods),
     script:
         "../workflow_scripts/style/time.py"

@@ -1,7 +1,5 @@
 """Paths and values of the style study that several rules name."""
 
-import hashlib
-
 
 def style_images(kind, *experiments):
     """The contents or paintings of these experiments."""
@@ -66,11 +64,3 @@ def paintings_learnt(wildcards):
     return expand(
         "results/style/paintings/{style}.png", style=STYLE.styles(wildcards.painting)
     )
-
-
-def methods_code(modules):
-    """Digest of the methods that a job imports by name."""
-    files = [SOURCE / "workflow_scripts" / f"{m.replace('.', '/')}.py" for m in modules]
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[
-        :16
-    ]
