@@ -150,40 +150,27 @@ rule style_stylize:
 
 
 rule style_quality:
-    """Measure an experiment's images against their photographs and paintings."""
+    """Measure images of an experiment, or of a network, against their photographs and paintings."""
     input:
-        optimised="results/style/optimize/{experiment}/runs.csv",
-        images="results/style/optimize/{experiment}/images",
-        contents=lambda w: style_images("contents", w.experiment),
-        paintings=lambda w: style_images("paintings", w.experiment),
+        unpack(style_measured),
+        runs="results/style/{version}/{name}/runs.csv",
         validation=found(STYLE.backbone("validation")),
     output:
-        "results/style/quality/{experiment}.csv",
+        "results/style/quality/{version}/{name}.csv",
     log:
-        "results/logs/style_quality/{experiment}.log",
+        "results/logs/style_quality/{version}-{name}.log",
     benchmark:
-        "results/benchmarks/style_quality/{experiment}.tsv"
+        "results/benchmarks/style_quality/{version}-{name}.tsv"
+    wildcard_constraints:
+        version="optimize|stylised",
     conda:
         "../envs/style.yaml"
     params:
         **STYLE.config["quality"],
+        version="{version}",
         code=code("style_quality"),
     script:
         "../workflow_scripts/style/quality.py"
-
-
-use rule style_quality as style_quality_stylised with:
-    input:
-        stylised="results/style/stylised/{painting}/runs.csv",
-        contents=expand("results/style/contents/{name}.png", name=STYLE.shown_contents),
-        paintings=["results/style/paintings/{painting}.png"],
-        validation=found(STYLE.backbone("validation")),
-    output:
-        "results/style/quality/stylised/{painting}.csv",
-    log:
-        "results/logs/style_quality_stylised/{painting}.log",
-    benchmark:
-        "results/benchmarks/style_quality_stylised/{painting}.tsv"
 
 
 rule style_film:

@@ -24,6 +24,19 @@ def style_drawn(experiment):
     }
 
 
+def style_measured(wildcards):
+    """The photographs and paintings of an experiment's images, or of a network's."""
+    contents, paintings = STYLE.shown_contents, [wildcards.name]
+    if wildcards.version == "optimize":
+        contents, paintings = (
+            STYLE.names(column, wildcards.name) for column in ("content", "painting")
+        )
+    return {
+        "contents": expand("results/style/contents/{name}.png", name=contents),
+        "paintings": expand("results/style/paintings/{name}.png", name=paintings),
+    }
+
+
 def style_weights(wildcards):
     """The weights of each backbone of an experiment, as inputs named by its role."""
     roles = STYLE.names("backbone", wildcards.experiment)

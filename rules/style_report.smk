@@ -242,7 +242,7 @@ rule style_figure1:
         stylised_runs=[f"results/style/stylised/{STYLE.main}/runs.csv"],
         stylised=f"results/style/stylised/{STYLE.main}/{PHOTOGRAPH}.png",
         quality=[
-            "results/style/quality/paintings.csv",
+            "results/style/quality/optimize/paintings.csv",
             f"results/style/quality/stylised/{STYLE.main}.csv",
         ],
         content=f"results/style/contents/{PHOTOGRAPH}.png",
@@ -267,7 +267,7 @@ rule style_initialisations:
     input:
         **style_drawn("initialisations"),
         quality=expand(
-            "results/style/quality/{name}.csv",
+            "results/style/quality/optimize/{name}.csv",
             name=STYLE.shown_with("initialisations"),
         ),
     output:

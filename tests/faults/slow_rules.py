@@ -10,7 +10,7 @@ SLOW_RULES = {
     "style_train": "results/style/networks/mosaic/plain/network.safetensors",
     "style_export": "results/style/networks/waves/shipped/network.onnx",
     "style_stylize": "results/style/stylised/waves/runs.csv",
-    "style_quality": "results/style/quality/paintings.csv",
+    "style_quality": "results/style/quality/optimize/paintings.csv",
     "style_video": "results/style/video/waves/shipped/frames.mkv",
     "style_time": "results/style/timing/images.csv",
     "audio_synthesise": "results/audio/synthesised",

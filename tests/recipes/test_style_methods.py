@@ -53,7 +53,7 @@ def test_it_is_one_new_file_and_one_line_of_config(added, recipe):
 
 @pytest.mark.parametrize(
     ("recipe", "figure"),
-    zip(RECIPES, ("style_draw_optimizers", "style_presets"), strict=True),
+    [*zip(RECIPES, ("style_draw_optimizers", "style_presets"), strict=True)],
 )
 def test_only_its_own_images_are_made(added, recipe, figure):
     assert added[2][recipe] == {("style_optimize", RECIPES[recipe]), (figure, "")}

@@ -14,10 +14,9 @@ from triptych.style.measures.quality import (
 
 with job(snakemake):
     params, given = snakemake.params, snakemake.input
-    version1 = given.get("optimised")
-    images = optimised_images(version1) if version1 else stylised_images(given.stylised)
+    images_of = optimised_images if params.version == "optimize" else stylised_images
     table = quality_table(
-        images,
+        images_of(given.runs),
         contents={Path(path).stem: Path(path) for path in given.contents},
         paintings={Path(path).stem: Path(path) for path in given.paintings},
         backbone=load_backbone(given.validation, pooling="average"),

@@ -149,7 +149,7 @@ class Workflow:
     def quality(self) -> list[str]:
         """Measures of every image of both versions."""
         return [
-            *(f"results/style/quality/{experiment}.csv" for experiment in self.names("experiment")),
+            *(f"results/style/quality/optimize/{name}.csv" for name in self.names("experiment")),
             *(f"results/style/quality/stylised/{painting}.csv" for painting in self.shown),
         ]
 
