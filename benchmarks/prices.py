@@ -19,10 +19,10 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.audio.worker import RATE, noise
-from triptych.audio.models.audio_encoders import PUBLISHED
+from triptych.audio.models.audio_encoders.passt import PUBLISHED
 from triptych.audio.models.retrieval import RetrievalModel, draw
-from triptych.audio.models.sentence_encoders import SENTENCE_ENCODERS
 from triptych.audio.models.settings import ModelSettings
+from triptych.audio.models.transformer import Transformer
 from triptych.audio.training.batches import Batch
 from triptych.audio.training.losses import nt_xent
 from triptych.audio.training.settings import TrainingSettings
@@ -58,7 +58,7 @@ class RandomText(nn.Module):
             "type_vocab_size": 2,
             "pad_token_id": 1,
         }
-        self.model = SENTENCE_ENCODERS[kind].network(self.config, dropout)
+        self.model = Transformer.from_config(self.config, dropout)
 
     def tokenize(self, captions: Sequence[str]) -> dict[str, Tensor]:
         """Random ids without padding, int64 [captions, TOKENS]."""

@@ -331,7 +331,7 @@ rule audio_text_model:
     conda:
         "../envs/audio.yaml"
     params:
-        settings=AUDIO.text_settings,
+        settings=lambda wildcards: AUDIO.text_settings[wildcards.text_model],
         code=code("audio_text_model"),
     script:
         "../workflow_scripts/audio/text_model.py"

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from benchmarks.audio import plain
 from benchmarks.worker import answer_tasks
 from triptych.audio.embedding import embed_clips
-from triptych.audio.models.audio_encoders import PUBLISHED
+from triptych.audio.models.audio_encoders.passt import PUBLISHED
 from triptych.audio.models.mel import LogMel
 from triptych.audio.models.passt import Passt
 from triptych.audio.models.retrieval import RetrievalModel, draw

@@ -26,10 +26,10 @@ from makers.sounds.catalogue import KINDS
 from makers.sounds.mixing import Measured, Scenes
 from makers.sounds.pool import keyed
 from makers.sounds.wording import Caption, caption, fits, plain, present
-from makers.sounds.words import WordsSettings
+from triptych.audio.models import sentence_encoders
 from triptych.audio.models.model_files import build_model, save_model
 from triptych.audio.models.retrieval import RetrievalModel
-from triptych.audio.models.sentence_encoders import SENTENCE_ENCODERS, sentence_encoder
+from triptych.audio.models.sentence_encoders import sentence_encoder
 from triptych.audio.models.settings import ModelSettings
 from triptych.audio.models.statistics import Statistics, measure
 from triptych.audio.models.text_files import write_scratch_model
@@ -43,8 +43,8 @@ from triptych.core.weights import save_weights
 
 logger = logging.getLogger(__name__)
 
-SENTENCE_ENCODERS["words"] = WordsSettings
-"""A class of text models that the studies haven't."""
+# The class `words` of text models, which the studies do not have.
+sentence_encoders.__path__.append(str(Path(__file__).parent / "encoders"))
 CAPTIONS = 12_000
 """Of random scenes, which the tokenizer is trained on."""
 
@@ -83,7 +83,7 @@ def new_model(entry: Mapping[str, Any], seed: int) -> RetrievalModel:
     """
     dropout = entry["model"]["text_dropout"]
     settings = ModelSettings.from_config(entry["audio"], entry["model"], dropout)
-    text = sentence_encoder("small", entry["text"])
+    text = sentence_encoder(entry["text"])
     rng = keyed("captions", seed)
     scenes = (rng.integers(len(KINDS), size=rng.integers(1, 4)) for _ in range(CAPTIONS))
     captions = [caption(rng, scene.tolist()).text for scene in scenes]

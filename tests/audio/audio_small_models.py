@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from triptych.audio.models.audio_encoders import PasstSettings
+from triptych.audio.models.audio_encoders.passt import Settings as PasstSettings
 from triptych.audio.models.passt import Passt
 from triptych.audio.models.retrieval import RetrievalModel
 from triptych.audio.models.settings import ModelSettings

@@ -17,8 +17,6 @@ TABLE = {
     "variations": 5,
     "longest_words": 20,
     "least_yield": 0.5,
-    "thinking_tokens": 0,
-    "requests_per_minute": 60_000,
     "open_requests": 4,
     "timeout_seconds": 5,
     "attempts": 4,

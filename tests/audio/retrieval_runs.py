@@ -86,13 +86,12 @@ def clips_table() -> pd.DataFrame:
 
 
 def scenes_table() -> pd.DataFrame:
-    """Even clips are of seen combinations; clips 0 and 1, 2 and 3 are swapped pairs."""
-    rows = []
-    for split in ("validation", "evaluation"):
-        ids = clip_ids(split)
-        for index, clip in enumerate(ids):
-            partner = ids[index ^ 1] if index < 4 else ""
-            rows.append({"clip": clip, "seen": str(1 - index % 2), "order_partner": partner})
+    """Even clips are of seen combinations."""
+    rows = [
+        {"clip": clip, "seen": str(1 - index % 2)}
+        for split in ("validation", "evaluation")
+        for index, clip in enumerate(clip_ids(split))
+    ]
     return pd.DataFrame(rows)
 
 

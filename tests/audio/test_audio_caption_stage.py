@@ -12,11 +12,16 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from caption_job import TABLE, run
-from chat_server import GOOD, KEY, error, numbered, replying, serving
+from chat_server import GOOD, KEY, numbered, replying, serving
 
-from triptych.audio.captions.answers import FIRST_ITEMS, Item, YieldTooLow
+from triptych.audio.captions.answers import Item
 from triptych.audio.captions.settings import check_captions
-from triptych.audio.captions.stage import published_captions, read_published
+from triptych.audio.captions.stage import (
+    JUDGED,
+    YieldTooLow,
+    published_captions,
+    read_published,
+)
 from triptych.core.errors import InputError
 
 HERE = Path(__file__).parent
@@ -119,20 +124,20 @@ def test_templates_are_refused_for_recordings_before_a_job_starts():
 
 
 WRONG = {
-    "refusals": ({"content": "I'm sorry, but I can't help with that."}, "refusal: \"I'm sorry"),
+    "refusals": ({"content": "I'm sorry, but I can't help with that."}, "no caption"),
     "refused by schema": ({"content": None, "refusal": "I can't help."}, r"\(refusal\)"),
-    "thoughts alone": ({"content": None, "reasoning_content": numbered(GOOD)}, "an empty answer"),
+    "thoughts alone": ({"content": None, "reasoning_content": numbered(GOOD)}, "0 of 5 captions"),
 }
 
 
-@pytest.mark.parametrize(("message", "told"), WRONG.values(), ids=WRONG)
-def test_a_useless_model_ends_the_stage_before_much_is_paid(tmp_path, message, told):
+@pytest.mark.parametrize(("message", "reason"), WRONG.values(), ids=WRONG)
+def test_a_useless_model_ends_the_stage_before_much_is_paid(tmp_path, message, reason):
     tables(tmp_path, {"development": MANY}, captions=1)
-    with serving(faults=[replying(message)] * 10_000) as server:
-        for again in (told, f"kept in {tmp_path}"):  # what was paid for is not paid again
-            with pytest.raises(YieldTooLow, match=rf"0 of the 100 captions .*\(50%\).*{again}"):
+    with serving(faults=[replying(message)] * 10_000, delay=0.01) as server:
+        for _ in range(2):  # what was paid for is not paid again
+            with pytest.raises(YieldTooLow, match=rf"0 of 100 captions .*50%.*{reason}"):
                 run(tmp_path, base_url=server.url)
-            assert len(server.prompts) == 2 * FIRST_ITEMS  # each once more, as a repair
+            assert JUDGED <= len(server.prompts) <= JUDGED + 2 * 4
     assert not (tmp_path / "variations.csv").exists()
 
 
@@ -141,18 +146,10 @@ def test_a_model_that_becomes_useless_ends_the_stage_too(tmp_path):
     answers = iter([numbered(GOOD)] * 25)
     with (
         serving(answer=lambda prompt: next(answers, "null")) as server,
-        pytest.raises(YieldTooLow, match="captions for the first 60 are good"),
+        pytest.raises(YieldTooLow, match="125 of 255 captions are good"),
     ):
         run(tmp_path, base_url=server.url, open_requests=1)
-    assert len(server.prompts) == MANY + MANY - 25
-
-
-def test_a_server_that_refuses_structured_output_is_asked_without_from_then_on(tmp_path):
-    tables(tmp_path, {"development": 4}, captions=1)
-    with serving(faults=[error(400, "invalid_request_error")]) as server:
-        run(tmp_path, base_url=server.url, open_requests=1)
-    assert ["response_format" in body for body in server.bodies] == [True] + [False] * 4
-    assert len(read(tmp_path, "variations")) == 5 * 4
+    assert len(server.prompts) < MANY
 
 
 @pytest.mark.slow

@@ -14,7 +14,6 @@ from triptych.audio.scoring.metrics import (
     chance_recall,
     hits,
     mean_average_precision,
-    order_preferences,
     ranks,
 )
 
@@ -70,11 +69,6 @@ def test_average_precision_without_a_cutoff_is_scikit_learns(random):
     relevant[:, 0] = True
     expected = [average_precision_score(r, s) for r, s in zip(relevant, scores, strict=True)]
     assert average_precisions(scores, relevant, 12) == pytest.approx(expected, abs=1e-12)
-
-
-def test_order_counts_a_tie_as_half():
-    scores = np.array([[0.9, 0.1], [0.1, 0.9], [0.5, 0.5]])
-    assert order_preferences(scores, [0, 0, 0], [1, 1, 1]).tolist() == [1, 0, 0.5]
 
 
 def test_a_model_without_opinion_gets_the_scores_of_chance():

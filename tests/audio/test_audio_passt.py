@@ -5,7 +5,8 @@ import torch
 from audio_scrambled import waveforms, weights
 from torch.nn import functional
 
-from triptych.audio.models.audio_encoders import PUBLISHED, PasstSettings
+from triptych.audio.models.audio_encoders.passt import PUBLISHED
+from triptych.audio.models.audio_encoders.passt import Settings as PasstSettings
 from triptych.audio.models.mel import LogMel
 from triptych.audio.models.passt import Kept, Passt, draw_patchout
 

@@ -15,11 +15,7 @@ from download_server import Behaviour, flipped, serving, status
 from hub_site import REVISION, hub_site
 
 import triptych
-from triptych.audio.models.sentence_encoders import (
-    SENTENCE_ENCODERS,
-    RobertaSettings,
-    sentence_encoder,
-)
+from triptych.audio.models.sentence_encoders import bert, hub_model, roberta
 from triptych.audio.models.sentences import SentenceEncoder
 from triptych.audio.models.text_files import (
     clean_caption,
@@ -44,7 +40,7 @@ LIBRARY = Path(triptych.__file__).parents[1]
 
 
 def write_small(folder, class_, captions):
-    made = SENTENCE_ENCODERS[class_](**SMALL)
+    made = {"bert": bert, "roberta": roberta}[class_].Settings(**SMALL)
     write_scratch_model(folder, made.config(), made.pieces, captions)
 
 
@@ -86,7 +82,7 @@ def test_gradients_equal_those_of_transformers(folder):
     (mine(tokens) * direction).sum().backward()
     (plain.eval()(**tokens).last_hidden_state[:, 0] * direction).sum().backward()
     expected = {name: p.grad for name, p in plain.named_parameters() if "pooler" not in name}
-    found = {name: p.grad for name, p in mine.model.named_parameters()}
+    found = {name: p.grad for name, p in mine.model.encoder.named_parameters()}
     assert found.keys() == expected.keys()
     for name, gradient in expected.items():
         assert torch.allclose(found[name], gradient, atol=1e-12), name
@@ -94,13 +90,11 @@ def test_gradients_equal_those_of_transformers(folder):
 
 def test_a_config_that_makes_no_encoder_is_refused(folder):
     config = read_config(folder)
-    with pytest.raises(InputError, match="multiple of the number of attention heads"):
-        SentenceEncoder(config | {"num_attention_heads": 5}, read_tokenizer(folder), 0.0)
-    with pytest.raises(InputError, match="hidden_size not found"):
-        without = {key: value for key, value in config.items() if key != "hidden_size"}
-        SentenceEncoder(without, read_tokenizer(folder), 0.0)
-    with pytest.raises(InputError, match="'gpt2', expected bert or roberta"):
-        SentenceEncoder(config | {"model_type": "gpt2"}, read_tokenizer(folder), 0.0)
+    for change in ({"num_attention_heads": 5}, {"model_type": "no_such_model"}):
+        with pytest.raises(InputError, match=r"config\.json"):
+            SentenceEncoder(config | change, read_tokenizer(folder), 0.0)
+    with pytest.raises(InputError, match=str(folder)):
+        SentenceEncoder(config | {"hidden_size": 12}, read_tokenizer(folder), 0.0, folder)
 
 
 def test_long_captions_are_cut_and_lose_their_last_token(folder):
@@ -140,7 +134,7 @@ def test_the_rule_makes_a_tokenizer_from_what_is_trained_on_alone(tmp_path):
     roles = ["train"] * len(CAPTIONS) + ["evaluation"]
     pd.DataFrame({"clip": clips, "caption": captions}).to_csv(table, index=False)
     pd.DataFrame({"clip": clips, "role": roles}).to_csv(manifest, index=False)
-    made = RobertaSettings(**SMALL)
+    made = roberta.Settings(**SMALL)
     settings = {"source": "scratch", "config": made.config(), "pieces": made.pieces}
     write_text_model(tmp_path / "model", settings, [table, table], manifest)
     alone = tmp_path / "alone"
@@ -152,9 +146,12 @@ def test_the_rule_makes_a_tokenizer_from_what_is_trained_on_alone(tmp_path):
         write_text_model(tmp_path / "other", {"source": "elsewhere"})
 
 
-def test_a_model_of_the_hub_is_bert_or_roberta():
-    with pytest.raises(ValueError, match="class is 'bag'; of the hub can be bert, roberta"):
-        sentence_encoder("any", {"class": "bag", "source": "hub"})
+def test_a_model_of_the_hub_needs_its_repository_and_revision():
+    entry = {"class": "mpnet", "source": "hub", "repository": "some/mpnet", "revision": REVISION}
+    assert hub_model({**entry, "pooling": "mean"}, {})["pooling"] == "mean"
+    for key, value in (("repository", "mpnet"), ("revision", "main"), ("pooling", "last")):
+        with pytest.raises(ValueError, match=rf"\.{key} is"):
+            hub_model({**entry, key: value}, {})
 
 
 FILES = {"config.json": b'{"model_type": "bert"}', "tokenizer.json": b"{}"}

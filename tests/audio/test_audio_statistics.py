@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from triptych.audio.models.audio_encoders import StatisticsSettings
+from triptych.audio.models.audio_encoders.statistics import Settings as StatisticsSettings
 from triptych.audio.models.mel import LogMel
 from triptych.audio.models.statistics import LAGS, MEASURED, MODULATIONS, measure
 

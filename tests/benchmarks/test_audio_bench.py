@@ -10,7 +10,7 @@ import torch
 from benchmarks.audio import plain
 from benchmarks.audio import worker as bench_worker
 from triptych.audio.embedding import embed_clips
-from triptych.audio.models.audio_encoders import PasstSettings
+from triptych.audio.models.audio_encoders.passt import Settings as PasstSettings
 from triptych.audio.models.mel import LogMel, Masks
 from triptych.audio.models.passt import Kept, Passt
 from triptych.audio.models.retrieval import Draws, RetrievalModel

@@ -1,6 +1,5 @@
-"""The demo's data sets: the same bytes, leaks planted, nothing held out in training."""
+"""The demo's data sets: the same bytes for any workers, leaks planted, nothing held out trained."""
 
-import hashlib
 from dataclasses import replace
 
 import pytest
@@ -9,15 +8,8 @@ from triptych.demo.scenes.catalogue import Settings, catalogue
 from triptych.demo.scenes.plan import divide
 from triptych.demo.scenes.synthesis import synthesise
 
-DEMO = Settings(300, 100, 100, 60, 100, 200, [3.0, 6.0], 0)
+DEMO = Settings(400, 100, 100, 60, 100, 200, [2.0, 3.2], 0)
 SMALL = Settings(24, 12, 12, 4, 10, 32, [1.0, 1.2], 0)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    made = tmp_path_factory.mktemp("audio") / "synthesised"
-    synthesise(SMALL, made, workers=1)
-    return made
 
 
 @pytest.fixture(scope="module")
@@ -30,17 +22,10 @@ def contents(folder):
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
-def test_two_workers_write_the_same_bytes(folder, tmp_path):
-    synthesise(SMALL, tmp_path / "again", workers=2)
-    assert contents(tmp_path / "again") == contents(folder)
-
-
-def test_the_tables_are_what_they_were_when_the_demos_numbers_were_published(folder):
-    tables = {n: each for n, each in contents(folder).items() if n.endswith((".csv", ".json"))}
-    digest = hashlib.sha256(b"".join(n.encode() + each for n, each in sorted(tables.items())))
-    # pragma: allowlist nextline secret
-    expected = "b89ebbfd4bd48ccb63b086e39913652dc933af60d4b618cf182130285930d881"
-    assert len(tables) > 15 and digest.hexdigest() == expected
+def test_two_workers_write_the_same_bytes_as_one(tmp_path):
+    for workers in (1, 2):
+        synthesise(SMALL, tmp_path / str(workers), workers)
+    assert contents(tmp_path / "2") == contents(tmp_path / "1")
 
 
 def test_a_finished_folder_is_replaced_whole_and_nothing_partial_stays(tmp_path, monkeypatch):
@@ -55,31 +40,29 @@ def test_a_finished_folder_is_replaced_whole_and_nothing_partial_stays(tmp_path,
 
 def test_held_out_combinations_never_occur_in_training(demo):
     divided = divide(DEMO.seed)
-    held_out = {
-        pair
-        for part in (divided.validation, divided.evaluation)
-        for pairs in (part.together, part.in_turn)
-        for first, second in pairs
-        for pair in (f"{first}+{second}", f"{first}>{second}", f"{second}>{first}")
-    }
-    assert len(demo.trained) > 100
+    held_out = {scene.combination for scene in (*divided.validation, *divided.evaluation)}
+    assert len(held_out) == 50 and len(demo.trained) == 116
     assert not demo.trained & held_out
     # and what development shares with other splits is no exception
     assert not {clip.scene.combination for clip in demo.clotho["development"]} & held_out
 
 
-@pytest.mark.parametrize("split", ["validation", "evaluation", "challenge"])
-def test_clips_to_be_found_are_unique_and_half_of_them_seen(demo, split):
+@pytest.mark.parametrize(("split", "unseen"), [("validation", 20), ("evaluation", 30)])
+def test_clips_to_be_found_are_different_and_some_are_of_unseen_combinations(demo, split, unseen):
     clips = demo.clotho[split]
-    assert len({clip.scene for clip in clips}) == len(clips)
-    seen = sum(clip.scene.combination in demo.trained for clip in clips)
-    assert abs(seen - len(clips) / 2) <= 1
+    assert len({clip.scene for clip in clips}) == len(clips) == 100
+    assert sum(clip.scene.combination not in demo.trained for clip in clips) == unseen
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_smallest_and_larger_sizes_work_for_any_seed(seed):
-    catalogue(replace(SMALL, seed=seed))
-    catalogue(Settings(480, 120, 120, 60, 150, 300, [3.0, 6.0], seed))
+def test_any_seed_gives_as_many_clips_as_asked(seed):
+    made = catalogue(replace(SMALL, seed=seed))
+    assert {name: len(clips) for name, clips in made.clotho.items()} == {
+        "development": 24,
+        "validation": 12,
+        "evaluation": 12,
+        "challenge": 4,
+    }
 
 
 def test_twenty_evaluation_recordings_leak_into_freesound(demo):

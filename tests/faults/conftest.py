@@ -46,7 +46,7 @@ def small_networks():
     """Networks published in a size that a test can afford."""
     from download_cases import PASST, SMALL_PASST, SMALL_VGG
 
-    from triptych.audio.models.audio_encoders import PUBLISHED
+    from triptych.audio.models.audio_encoders.passt import PUBLISHED
     from triptych.style.data.backbone import ARCHITECTURES
 
     with pytest.MonkeyPatch.context() as patch:

@@ -17,7 +17,7 @@ from PIL import Image
 from safetensors.torch import save
 from stand_in import Named, run
 
-from triptych.audio.models.audio_encoders import PasstSettings
+from triptych.audio.models.audio_encoders.passt import Settings as PasstSettings
 from triptych.audio.models.passt import Passt
 from triptych.style.data.architectures import Architecture, Convolution, Pooling
 

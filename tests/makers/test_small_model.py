@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from makers.sounds.words import WeighedWords
 from stops import Never, StopAfter
 
 from makers.sounds import pool as pool_module
@@ -14,7 +15,6 @@ from makers.sounds.catalogue import KINDS
 from makers.sounds.learning import LearningSettings, learn, write_learned
 from makers.sounds.mixing import Measured, Mixer, write_measured
 from makers.sounds.pool import Pool, PoolSettings, write_pool
-from makers.sounds.words import WeighedWords
 from triptych.apps.sounds.search.trained import caution
 from triptych.audio.models.model_files import load_model
 from triptych.core.checkpoint import Checkpoint

@@ -15,7 +15,7 @@ import torch
 from products import DTYPES, Call, allowed, errors, named, recorded, relative
 
 from triptych.apps.pictures.catalogue import backbone_file
-from triptych.audio.models.audio_encoders import PasstSettings
+from triptych.audio.models.audio_encoders.passt import Settings as PasstSettings
 from triptych.audio.models.mel import LogMel
 from triptych.audio.models.passt import Kept, Passt
 from triptych.core.device import precision_context, training_precision

@@ -23,7 +23,7 @@ from encoder_repositories import ENCODERS, write_encoder, write_listing
 from sources import Sources, place, real_sources, stand_in
 from split_zip_writer import write_split_zip
 
-from triptych.audio.models.audio_encoders import PUBLISHED
+from triptych.audio.models.audio_encoders.passt import PUBLISHED
 from triptych.audio.models.passt import Passt
 
 INSIDE = "mnt/fast/nobackup/scratch4weeks/xm00178/WavCaps/data/waveforms"

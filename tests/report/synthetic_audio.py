@@ -175,7 +175,7 @@ def metrics(of_queries: pd.DataFrame, *, clips=60, synthesised=True) -> pd.DataF
         subsets = {"all": group}
         if synthesised:
             unseen = group["clip"].str.extract(r"(\d+)\.wav$")[0].astype(int) % 2 == 1
-            subsets |= {"seen": group[~unseen], "unseen": group[unseen], "swapped": group[unseen]}
+            subsets |= {"seen": group[~unseen], "unseen": group[unseen]}
         for subset, part in subsets.items():
             rank = part["rank"].to_numpy()
             values = {"map_at_10": np.where(rank <= 10, 1 / rank, 0.0).mean()}
@@ -183,8 +183,6 @@ def metrics(of_queries: pd.DataFrame, *, clips=60, synthesised=True) -> pd.DataF
             measured = [("single", name, value) for name, value in values.items()]
             several = min(1.0, 1.1 * values["map_at_10"])
             measured += [("multiple", f"map_at_{k}", several + 0.001 * k) for k in (10, 16)]
-            if subset == "swapped":
-                measured.append(("single", "order_accuracy", 0.5 + 0.2 * values["r_at_1"]))
             for relevance, metric, value in measured:
                 rows.append(
                     {**named, "subset": subset, "relevance": relevance, "metric": metric}
@@ -196,7 +194,7 @@ def metrics(of_queries: pd.DataFrame, *, clips=60, synthesised=True) -> pd.DataF
         audio_model="chance", low=np.nan, high=np.nan
     )
     harmonic = sum(1 / rank for rank in range(1, 11)) / clips
-    worth = {"map_at_10": harmonic, "map_at_16": 1.1 * harmonic, "order_accuracy": 0.5}
+    worth = {"map_at_10": harmonic, "map_at_16": 1.1 * harmonic}
     worth |= {f"r_at_{k}": k / clips for k in (1, 5, 10)}
     return pd.concat([frame, chance.assign(value=chance["metric"].map(worth))], ignore_index=True)
 

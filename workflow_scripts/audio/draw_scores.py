@@ -1,11 +1,10 @@
-"""Table 2, other ensembles, Figure 2, results with and without leaks, those beyond the paper."""
+"""Table 2, other ensembles, and results beyond the paper."""
 
 import pandas as pd
 
-from triptych.audio.report.figures import beyond_figure, finetuning_figure, finetuning_long
+from triptych.audio.report.figures import beyond_figure
 from triptych.audio.report.rows import AudioStudy, read_rows
 from triptych.audio.report.tables import table2_long, table2_tables
-from triptych.audio.report.tables_leaks import leaks_long, leaks_tables, read_corpora
 from triptych.audio.report.tables_others import (
     beyond_long,
     beyond_table,
@@ -27,19 +26,6 @@ with job(snakemake):
     write_table(table2, table2_tables(table2), output.table2)
     ensembles = ensembles_long(read_rows(given.subsets), study, scale=scale)
     write_table(ensembles, ensembles_tables(ensembles), output.ensembles)
-    figure2 = finetuning_long(read_rows(given.history), study, scale=scale)
-    write_figure(finetuning_figure(figure2), figure2, output.figure2)
-    leaks = leaks_long(
-        metrics,
-        queries,
-        read_corpora(given.removed),
-        read_corpora(given.counts),
-        read_rows(given.clips),
-        study,
-        exclusions=params.exclusions,
-        scale=scale,
-    )
-    write_table(leaks, leaks_tables(leaks), output.leaks)
     beyond = beyond_long(metrics, study, scale=scale)
     write_figure(beyond_figure(beyond), beyond, output.beyond)
     write_table(beyond, beyond_table(beyond), output.beyond[3:])

@@ -18,7 +18,7 @@ from triptych.apps.sounds.search.index import read_index
 @pytest.fixture(scope="module")
 def model(tmp_path_factory) -> Path:
     from triptych.audio.models.model_files import build_model, save_model
-    from triptych.audio.models.sentence_encoders import BertSettings
+    from triptych.audio.models.sentence_encoders.bert import Settings as BertSettings
     from triptych.audio.models.settings import ModelSettings
     from triptych.audio.models.text_files import write_scratch_model
 
@@ -99,11 +99,11 @@ def test_the_text_side_beside_an_index_says_what_pytorch_says(kind, tmp_path):
     """Random weights as published, and the ranking of random sounds."""
     from triptych.apps.sounds.search.embedder import write_text_side
     from triptych.apps.sounds.search.text_side import TextSide, says_model
-    from triptych.audio.models.sentence_encoders import BertSettings, RobertaSettings
+    from triptych.audio.models.sentence_encoders import bert, roberta
     from triptych.audio.models.sentences import SentenceEncoder
     from triptych.audio.models.text_files import write_scratch_model
 
-    settings = {"bert": BertSettings, "roberta": RobertaSettings}[kind](32, 90, 2, 4)
+    settings = {"bert": bert, "roberta": roberta}[kind].Settings(32, 90, 2, 4)
     captions = ["a dog barks", "rain falls on a roof", "somebody knocks"]
     write_scratch_model(tmp_path / "scratch", settings.config(), settings.pieces, captions)
 

@@ -68,7 +68,7 @@ def test_synthesised_sounds_and_template_captions_are_said_to_be_such(run):
     for said in (
         "All sounds of this run are synthesised",
         "new captions of this run were written by a template",
-        "Synthesised scenes allow two more questions",
+        "combine sounds as no training scene does",
         "Not comparable with this run",
     ):
         assert (said in text) is not paper

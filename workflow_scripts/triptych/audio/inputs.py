@@ -80,7 +80,8 @@ class Inputs:
     def relevance(self) -> str | None:
         """The file of multi-positive labels, where the data have one."""
         labels = f"{self.places('clotho').folder}/metadata_eval.csv"
-        there = self.sources["clotho"] != "path" or os.path.exists(labels)
+        source = self.sources["clotho"]
+        there = source == "download" or (source == "path" and os.path.exists(labels))
         return labels if there else None
 
     def leak_lists(self, wildcards: Any) -> list[str]:

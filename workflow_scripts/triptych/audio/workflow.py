@@ -7,7 +7,7 @@ from typing import Any
 from triptych.audio.captions.settings import check_captions
 from triptych.audio.experiments import Run, audio_runs, pair_name, training_of
 from triptych.audio.inputs import Inputs
-from triptych.audio.models.sentence_encoders import SentenceSettings, sentence_encoder
+from triptych.audio.models.sentence_encoders import hub_model, sentence_encoder
 from triptych.audio.models.settings import ModelSettings
 from triptych.core.config import ConfigError
 from triptych.report.files import products
@@ -17,9 +17,13 @@ CHANGES_NOTHING = (
     *(f"audio.stages.*.{key}" for key in ("workers", "checkpoint_minutes")),
     *("audio.stages.*.chunk", "audio.search_page.*", "audio.submission.*"),
     # How a language model is reached and paid.
-    *(f"audio.captions.{key}" for key in ("base_url", "requests_per_minute")),
-    *(f"audio.captions.{key}" for key in ("open_requests", "timeout_seconds", "attempts")),
-    *("audio.captions.prices.*", "audio.captions.budget", "audio.captions.cache"),
+    "audio.captions.base_url",
+    "audio.captions.open_requests",
+    "audio.captions.timeout_seconds",
+    "audio.captions.attempts",
+    "audio.captions.prices.*",
+    "audio.captions.budget",
+    "audio.captions.cache",
     # Where sound lies: FLAC gives the same samples as int16.
     *("audio.sources.audiocaps.path", "audio.sources.*.shards", "audio.keep_downloads"),
 )
@@ -41,7 +45,8 @@ class Workflow:
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
         self.config = config["audio"]
         self.inputs = Inputs(self.config, sources["audio"])
-        self._audio_models, self._text_models = self._read_models()
+        self._audio_models = self._read_models("audio_models", self._audio_model)
+        self.text_settings = self._read_models("text_models", self._text_model)
         try:
             check_captions(self.config["captions"], self.inputs.sources["clotho"])
             self.runs = audio_runs(self.config)
@@ -51,8 +56,17 @@ class Workflow:
         self.main = pair_name(self.config["main"])
         self.corpora = list(dict.fromkeys(run["corpus"] for run in self.runs))
         self.submitted = [run for run in self.runs if run["corpus"] == submitted]
-        judged = {self.config[key] for key in ("evaluated", "replicated", "leaky")}
-        self.scored = [run for run in self.runs if run["corpus"] in judged]
+        scored = {evaluated, self.config["replicated"]}
+        self.scored = [run for run in self.runs if run["corpus"] in scored]
+        of_main = [run for run in self.runs if run["pair"] == self.main]
+        self.finetuned_main = [
+            run for run in of_main if (run["stage"], run["corpus"]) == ("finetuned", evaluated)
+        ]
+        self.compared_for_leaks = [
+            run
+            for run in of_main
+            if run["stage"] == "pretrained" and run["corpus"] in (evaluated, self.config["leaky"])
+        ]
         # The search page's model: the main pair, fine-tuned with new captions, of the first seed.
         self.page_run = next(
             run
@@ -73,28 +87,38 @@ class Workflow:
         drawn = products(self.figures, self.TABLES)
         self.products = sorted({*drawn, *self.submissions, "results/search.html"})
 
-    def _read_models(self) -> tuple[dict[str, ModelSettings], dict[str, SentenceSettings]]:
-        """What each class of encoder makes of its entries, by their names."""
-        shared, dropout = self.config["model"], self.config["model"]["text_dropout"]
-        key = ""
-        try:
-            audio, text = {}, {}
-            for name, entry in self.config["audio_models"].items():
-                key = f"audio_models.{name}"
-                audio[name] = ModelSettings.from_config(entry, shared, dropout)
-            for name, entry in self.config["text_models"].items():
-                key = f"text_models.{name}"
-                text[name] = sentence_encoder(name, entry)
-        except ValueError as error:
-            raise ConfigError(f"config: audio.{key}{error}") from error
-        for key in ("audio_models", "text_models"):
-            labels = list(self._labels(key).values())
-            if twice := [label for label in labels if labels.count(label) > 1]:
-                raise ConfigError(f"config: audio.{key}: the label {twice[0]!r} stands twice")
-        return audio, text
+    def _read_models(self, kind: str, read: Callable[[str, Mapping[str, Any]], Any]) -> Any:
+        """The settings of the config's models, by their names."""
+        models, labels = {}, self._labels(kind)
+        for name, entry in self.config[kind].items():
+            try:
+                models[name] = read(name, entry)
+            except ValueError as error:
+                raise ConfigError(f"config: audio.{kind}.{name}{error}") from error
+            if list(labels.values()).count(labels[name]) > 1:
+                raise ConfigError(f"config: audio.{kind}: the label {labels[name]!r} stands twice")
+        return models
+
+    def _audio_model(self, name: str, entry: Mapping[str, Any]) -> ModelSettings:
+        model = self.config["model"]
+        return ModelSettings.from_config(entry, model, model["text_dropout"])
+
+    def _text_model(self, name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters of the rule that makes a text model, and its number of weights."""
+        known = self.inputs.files["text_models"].get(name, {})
+        if entry["source"] == "hub":
+            parameters = known.get("parameters", 0)
+            return {"source": "hub", **hub_model(entry, known), "parameters": parameters}
+        model = sentence_encoder(entry)
+        return {
+            "source": "scratch",
+            "config": model.config(),
+            "pieces": model.pieces,
+            "parameters": model.parameters,
+        }
 
     def _labels(self, key: str) -> dict[str, str]:
-        """What readers know the models as: by their keys, where no label stands beside."""
+        """Labels of the models; the default is the model's key."""
         return {name: entry.get("label", name) for name, entry in self.config[key].items()}
 
     def rows(self, stage: str) -> Callable[[Any], list[Run]]:
@@ -161,20 +185,6 @@ class Workflow:
             files if entries[wildcards.text_model]["source"] == "scratch" else []
         )
 
-    def text_settings(self, wildcards: Any) -> dict[str, Any]:
-        """What a text model is made of, or where it comes from."""
-        name = wildcards.text_model
-        entry, made = self.config["text_models"][name], self._text_models[name]
-        if entry["source"] == "scratch":
-            return {"source": "scratch", "config": made.config(), "pieces": made.pieces}
-        if name not in self.inputs.files["text_models"]:
-            raise ConfigError(
-                f"config: audio.text_models.{name} comes from the hub, but "
-                "resources/sources.yaml (audio, text_models) has no repository and revision for it"
-            )
-        source = self.inputs.files["text_models"][name]
-        return {**entry, **{key: source[key] for key in ("repository", "revision", "sha256")}}
-
     @property
     def claims(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
         """What the claims are decided by: files, and settings."""
@@ -229,9 +239,9 @@ class Workflow:
                     "label": text[name],
                     "kind": config["text_models"][name]["class"],
                     "source": config["text_models"][name]["source"],
-                    "weights": settings.parameters,
+                    "weights": settings["parameters"],
                 }
-                for name, settings in self._text_models.items()
+                for name, settings in self.text_settings.items()
             },
             **{key: config[key] for key in ("main", "evaluated", "replicated", "leaky")},
             "first_seed": config["finetuning"]["seeds"][0],

@@ -1,7 +1,11 @@
-"""From the text of an answer to new captions: parsed leniently, then checked strictly.
+"""The grammar of an answer: from the text that a language model wrote to candidate captions.
 
-A caption in which `problem_of` finds something is dropped. So is a whole answer with two numbered
-lists, since nobody can tell which of them is meant.
+    answer   = [thoughts] ( JSON list | line { newline line } )
+    line     = [bullet] [numbering] caption
+
+One form of numbering (`NUMBERINGS`) is recognised per answer, the one that most lines share. An
+answer whose numbers start again holds two lists, and nobody can tell which of them is meant: it
+gives no caption.
 """
 
 import json
@@ -11,29 +15,32 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from triptych.audio.captions.rules import problem_of, words_of
-from triptych.core.errors import InputError
+from triptych.audio.captions.rules import normalised, problem_of
 
-# Possessive, so that an answer of nothing but stars takes no minutes.
-_BULLET = r"(?:[-*\u2022>#\u2013\u2014]++\s*+)?+"
-_NUMBERED = re.compile(
-    rf"^{_BULLET}[*_(\[]*+(?:(?:caption|variation|sentence|version|option)\s*)?"
-    r"(?:#?\d{1,2}|[a-jA-J])[*_]*(?:[.):\]]+|\s+[-:\u2013\u2014])[*_]*\s*(?=\S)",
-    re.IGNORECASE,
-)
-_BULLETED = re.compile(r"^[-*\u2022\u2013\u2014]\s+(?=\S)")
-_FENCED = re.compile(r"^```\w*[ \t]*\n(.*?)(?:\n```[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
-_LIST_NAMES = ("captions", "variations", "sentences")
-_INTRODUCTION = re.compile(
-    r"^(?:sure|certainly|of course|okay|here(?: are| is|'s)|below (?:are|is)|the following|note:|"
-    r"i hope|let me know|please note|captions?:|rephrased)\b|:$",
-    re.IGNORECASE,
-)
-_OPENS, _CLOSES = (rf"[<\[\u25c1]{slash}think(?:ing)?[>\]\u25b7]" for slash in ("", "/"))
-_THOUGHT = re.compile(
-    rf"{_OPENS}.*?(?:{_CLOSES}|\Z)|\A(?:(?!{_OPENS}).)*?{_CLOSES}", re.DOTALL | re.IGNORECASE
+_THINK, _END = (rf"[<\[\u25c1]{slash}think(?:ing)?[>\]\u25b7]" for slash in ("", "/"))
+_THOUGHTS = re.compile(
+    rf"{_THINK}.*?(?:{_END}|\Z)|\A(?:(?!{_THINK}).)*?{_END}", re.DOTALL | re.IGNORECASE
 )
 """<think> or [THINK] to </think> or the end; from the beginning where the prompt opened it."""
+_FENCE = re.compile(r"^```\w*[ \t]*$", re.MULTILINE)
+_BULLET = re.compile(r"^[-*\u2022>\u2013\u2014]\s+(?=\S)")
+_LIST_NAMES = ("captions", "variations", "sentences")
+_QUOTES = ('""', "''", "\u201c\u201d", "\u2018\u2019", "**", "``")
+
+_NUMBER, _LETTER, _STARS = r"#?(?P<mark>\d{1,2})", "(?P<mark>[a-j])", r"[*_]*"
+_WORD = r"(?:caption|variation|sentence|version|option)\s*"
+NUMBERINGS = {
+    form: re.compile(rf"^{_STARS}{pattern}{_STARS}\s*(?=\S)", re.IGNORECASE)
+    for form, pattern in {
+        "1. or 1) or 1:": rf"{_NUMBER}{_STARS}[.):\]]+",
+        "(1) or [1]": rf"[(\[]{_NUMBER}[)\]][.:]?",
+        "1 -": rf"{_NUMBER}{_STARS}\s+[-:\u2013\u2014]",
+        "a) or a.": rf"\(?{_LETTER}[.):]+",
+        "Caption 1:": rf"{_WORD}{_NUMBER}{_STARS}\s*[.):\u2013\u2014-]+",
+        "Caption a:": rf"{_WORD}{_LETTER}{_STARS}\s*[.):\u2013\u2014-]+",
+    }.items()
+}
+"""Forms of numbering before a caption, each with the number or letter as the group `mark`."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +63,10 @@ class Rejected:
 
 @dataclass(frozen=True)
 class Written:
-    """The new captions of one item, and what was rejected on the way if they are too few.
+    """The new captions of one item.
 
-    unfiltered: what the first answer says, as it stands there, good or bad.
+    rejected: what broke a rule, where too few captions are good. unfiltered: the lines of the first
+    answer as they stand there, good or bad.
     """
 
     variations: tuple[str, ...]
@@ -67,146 +75,94 @@ class Written:
 
 
 def parse_answer(text: str) -> list[str]:
-    """The sentences of an answer, without thoughts, numbering, bullets, quotes and introductions.
+    """Candidate captions of an answer, without thoughts, bullets, numbering and quotes.
 
-    Known are one sentence a line and a JSON list. Where some lines are numbered, the others are
-    dropped. Of an answer with two numbered lists, one of which was thought, nothing is left.
+    Where some lines are numbered or bulleted, the others are dropped.
     """
-    lines = [_tidy(line) for line in _lines(_THOUGHT.sub("", text))]
-    lines = [line for line in lines if line and not line.startswith("```")]
-    for numbering in (_NUMBERED, _BULLETED):
-        numbered = [line for line in lines if numbering.match(line)]
-        # A single "A. Smith ..." is no numbering.
-        if len(numbered) >= 2 or (numbered and len(lines) <= 2 and numbered[0][0] == "1"):
-            if numbering is _NUMBERED and _counts_twice(numbered):
-                return []
-            return [_tidy(numbering.sub("", line, count=1)) for line in numbered]
-    return [line for line in lines if not _INTRODUCTION.search(line)]
+    text = _THOUGHTS.sub("", text)
+    lines = [line for line in map(_tidy, _json_list(text) or text.splitlines()) if line]
+    lines = [line for line in lines if not line.startswith("```")]
+    bare = [_BULLET.sub("", line) for line in lines]
+    matches = [[pattern.match(line) for line in bare] for pattern in NUMBERINGS.values()]
+    found = [match for match in max(matches, key=lambda row: sum(map(bool, row))) if match]
+    # One numbered line among several is a caption such as "A. Smith speaks".
+    if len(found) > 1 or (found and len(lines) <= 2 and found[0]["mark"] == "1"):
+        if _counts_twice([match["mark"] for match in found]):
+            return []
+        return [_tidy(match.string[match.end() :]) for match in found]
+    bulleted = [new for new, old in zip(bare, lines, strict=True) if new != old]
+    return list(map(_tidy, bulleted)) if len(bulleted) > 1 else lines
 
 
-def _counts_twice(numbered: Sequence[str]) -> bool:
-    """Whether the numbers start again; "1." before every line, as markdown allows, is one list."""
-    numbers = [int(found[0]) for line in numbered if (found := re.search(r"\d{1,2}", line[:12]))]
+def _counts_twice(marks: Sequence[str]) -> bool:
+    """Whether the numbers start again; "1." before every line, as Markdown allows, is one list."""
+    numbers = [int(mark) if mark.isdigit() else ord(mark.lower()) - 96 for mark in marks]
     return any(later == 1 < earlier for earlier, later in pairwise(numbers))
 
 
-def _lines(text: str) -> list[str]:
-    """The lines of a text, or the captions of a JSON answer: a list, or one under a known name."""
-    fenced = _FENCED.findall(text)
-    text = fenced[0] if len(fenced) == 1 else text
+def _json_list(text: str) -> list[str]:
+    """The texts of a JSON list, or of the list under a known name; [] for what is not JSON."""
     try:
-        data: Any = json.loads(text)
+        data: Any = json.loads(_FENCE.sub("", text))
     except (ValueError, RecursionError):
-        return text.splitlines()
+        return []
     if isinstance(data, dict):
-        data = next((data[name] for name in _LIST_NAMES if name in data), [])
-    listed = isinstance(data, list) and all(isinstance(one, str) for one in data)
-    return [line for each in data for line in each.splitlines()] if listed else []
+        data = next((data[name] for name in _LIST_NAMES if name in data), None)
+        if data is None:
+            return [""]
+    return [line for line in data if isinstance(line, str)] if isinstance(data, list) else []
 
 
 def _tidy(line: str) -> str:
-    """Collapse white space, drop what can't be seen (control characters, halves of characters),
-    and take off markdown's stars and quotes around the whole line."""
+    """Collapse white space, drop invisible characters and quotes around the whole line."""
     line = " ".join("".join(c for c in line if c.isprintable() or c.isspace()).split())
-    while len(line) > 1 and (line[0], line[-1]) in {
-        ('"', '"'), ("'", "'"), ("“", "”"), ("\u2018", "\u2019"), ("*", "*"), ("`", "`"),
-    }:  # fmt: skip
+    while len(line) > 1 and line[0] + line[-1] in _QUOTES:
         line = line[1:-1].strip()
     return line
-
-
-def same_words(caption: str) -> str:
-    """What two captions share that differ in case and punctuation only."""
-    return " ".join(words_of(caption))
 
 
 def choose(
     answers: Sequence[tuple[str, str | None]], caption: str, count: int, longest_words: int
 ) -> Written:
-    """The first `count` good and distinct captions of the `answers` (text, finish reason) to one
-    caption.
+    """The first `count` good and distinct captions of the answers (text, finish reason).
 
-    The last line of an answer that was cut off is bad. Where fewer were found, `rejected` lists how
-    many are missing and every bad line.
+    The last line of an answer that was cut off is bad. If fewer are good, `rejected` begins with
+    how many are missing and lists every bad line.
     """
     sentences: list[tuple[str, str | None]] = []
     for text, finish_reason in answers:
-        lines = parse_answer(text)
-        known: list[str | None] = [None] * len(lines)
+        lines: list[tuple[str, str | None]] = [(line, None) for line in parse_answer(text)]
         if lines and finish_reason == "length":
-            known[-1] = "cut off"
-        sentences += zip(lines, known, strict=True)
+            lines[-1] = (lines[-1][0], "cut off")
+        sentences += lines
     good, bad = sift(sentences, caption, longest_words)
-    first = tuple(parse_answer(answers[0][0])[:count]) if answers else ()
+    unfiltered = tuple(parse_answer(answers[0][0])[:count]) if answers else ()
     if len(good) >= count:
-        return Written(tuple(good[:count]), unfiltered=first)
+        return Written(tuple(good[:count]), unfiltered=unfiltered)
     reasons = sorted({reason for _, reason in answers if reason not in ("stop", None)})
     missing = f"{len(good)} of {count} captions" + (f" ({', '.join(reasons)})" if reasons else "")
-    everything = "\n".join(text for text, _ in answers)
-    return Written(tuple(good), (Rejected(missing, everything), *bad), first)
+    texts = "\n".join(text for text, _ in answers)
+    return Written(tuple(good), (Rejected(missing, texts), *bad), unfiltered)
 
 
 def sift(
     sentences: Iterable[tuple[str, str | None]], caption: str, longest_words: int
 ) -> tuple[list[str], list[Rejected]]:
-    """Good sentences, each once, and bad ones; `sentences` may bring their own problem along."""
+    """Good sentences, each once, and bad ones.
+
+    sentences: with a problem that is known already, or None. caption: what they rephrase; a
+    repetition of it is bad.
+    """
     good: list[str] = []
     bad: list[Rejected] = []
-    seen = {same_words(caption)}
+    taken = {normalised(caption)}
     for sentence, known in sentences:
         problem = known or problem_of(sentence, longest_words)
-        if problem is None and same_words(sentence) in seen:
+        if problem is None and normalised(sentence) in taken:
             problem = "repeats the caption or another"
         if problem is None:
             good.append(sentence)
-            seen.add(same_words(sentence))
+            taken.add(normalised(sentence))
         else:
             bad.append(Rejected(problem, sentence))
     return good, bad
-
-
-FIRST_ITEMS = 20
-"""Captions whose answers are looked at before more is asked."""
-LATER_PARTS = 10
-"""Each later part is so many times as large as all before it."""
-TOLD, LONGEST_EXAMPLE = 4, 100
-"""Faults that are told, each with the first letters of what has it."""
-
-
-class YieldTooLow(InputError):
-    """Too few of the captions that were asked for are good."""
-
-
-def parts_of(count: int) -> list[range]:
-    """Growing parts of `count` items, each asked for once those before have proved worth it."""
-    ends = [min(FIRST_ITEMS, count)]
-    while ends[-1] < count:
-        ends.append(min(ends[-1] * (1 + LATER_PARTS), count))
-    return [range(*pair) for pair in zip([0, *ends], ends, strict=False)]
-
-
-def check_yield(written: Sequence[Written], wanted: int, least: float, kept_in: str = "") -> None:
-    """Raise YieldTooLow, telling what was wrong, if fewer than the share `least` of `wanted`
-    captions an item are good. `kept_in` names the cache in which the answers remain, where there is
-    one.
-    """
-    good, total = sum(len(each.variations) for each in written), wanted * len(written)
-    if good >= least * total:
-        return
-    # Lines; where there are none, the answer.
-    wrong = [bad for each in written for bad in each.rejected[1:] or each.rejected]
-    told = "; ".join(
-        f"{bad.problem}: "
-        f"{repr(bad.answer[:LONGEST_EXAMPLE]) if bad.answer.strip() else 'an empty answer'}"
-        for bad in wrong[:TOLD]
-    )
-    advice = (
-        " Choose another audio.captions.model or other parameters; answers that are cut off at "
-        "their limit (length) want more audio.captions.thinking_tokens or max_completion_tokens. "
-        f"All answers are kept in {kept_in} and not paid for again."
-    )
-    raise YieldTooLow(
-        f"{good} of the {total} captions for the first {len(written)} are good, less than "
-        f"audio.captions.least_yield ({least:.0%}) allows. What was wrong: {told}."
-        f"{advice if kept_in else ''}"
-    )

@@ -1,7 +1,7 @@
-"""Asks a server that speaks OpenAI's protocol, keeps each answer in a file of JSON lines, and stops
-before a request could cost more than the budget leaves.
+"""Ask a server that speaks OpenAI's protocol, keep every answer, and stay within a budget.
 
-The openai client retries by itself (rate limits, time-outs, 5xx). No secret reaches a log.
+The openai client retries what passes by itself (rate limits, time-outs, 5xx); what is no answer is
+asked for again here. No secret reaches a log, a message or a file.
 """
 
 import hashlib
@@ -10,9 +10,8 @@ import logging
 import os
 import re
 import threading
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,27 +27,12 @@ logger = logging.getLogger(__name__)
 
 OFFICIAL = "https://api.openai.com/v1"
 SHORTEST_SECRET = 6
-"""Shorter ones are placeholders for servers that want none, words that a caption may hold."""
-FILTERED = {"content_filter", "content_policy_violation"}
+"""Characters of a key; shorter ones are placeholders, which captions may hold as words."""
 NO_CREDIT = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
-WITHOUT_SCHEMA = {400, 415, 422}
-"""What a server may answer that takes no JSON schema."""
-_SCHEMA = {
-    "type": "object",
-    "properties": {"captions": {"type": "array", "items": {"type": "string"}}},
-    "required": ["captions"],
-    "additionalProperties": False,
-}
-FORMAT = {
-    "type": "json_schema",
-    "json_schema": {"name": "captions", "strict": True, "schema": _SCHEMA},
-}
-"""Leaves a model no room for introductions or notes. No part of a request's key."""
-
+FILTERED = {"content_filter", "content_policy_violation"}
 CHARACTERS_PER_TOKEN = 4.0  # OpenAI's rule of thumb for English
-TOKENS_PER_CAPTION = 19
 MESSAGE_TOKENS = 8  # what chat formatting adds to a prompt
-ASSUMED_LONGEST_ANSWER = 400  # tokens where no parameter limits them; five sentences: about 150
+LONGEST_ANSWER = 400  # tokens assumed where no parameter limits them; five sentences: about 150
 
 
 @dataclass(frozen=True)
@@ -63,8 +47,8 @@ class Request:
     @property
     def key(self) -> str:
         """SHA-256 of everything that the answer depends on."""
-        asked = json.dumps(self.record(), sort_keys=True, ensure_ascii=False)
-        return hashlib.sha256(asked.encode()).hexdigest()
+        text = json.dumps(self.record(), sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()
 
     def record(self) -> dict[str, Any]:
         """The request as plain data."""
@@ -73,7 +57,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a server answered; tokens are as the server counts them, estimated if it does not."""
+    """A server's answer; tokens are as the server counts them, estimated if it does not."""
 
     text: str
     finish_reason: str
@@ -107,52 +91,10 @@ class AnswerCache:
         self.folder.mkdir(parents=True, exist_ok=True)
         record = {"request": request.record(), "answer": vars(answer)}
         # The line break comes first, so that half a line before it spoils nothing.
-        line = "\n" + json.dumps(record, ensure_ascii=False)
         with self._file.open("ab") as stream:
-            stream.write(line.encode())
+            stream.write(b"\n" + json.dumps(record, ensure_ascii=False).encode())
             stream.flush()
             os.fsync(stream.fileno())
-
-
-class Account:
-    """Keeps what was spent, for cached answers too, what open requests may cost, and the budget."""
-
-    def __init__(self, settings: CaptionSettings) -> None:
-        self._settings, self.prices, self.budget = settings, settings.prices, settings.budget
-        self.input_tokens = self.output_tokens = 0
-        self.spent = 0.0  # the price of all answers so far, in this run or an earlier one
-        self.perhaps = 0.0  # attempts that broke off may have been charged all the same
-        self.open: dict[str, float] = {}  # the worst case of each request that is open
-
-    def estimate(self, request: Request) -> float:
-        """The expected price of one request."""
-        settings = self._settings
-        answer = TOKENS_PER_CAPTION * settings.variations + settings.thinking_tokens
-        asked = len(request.prompt) / CHARACTERS_PER_TOKEN + MESSAGE_TOKENS
-        return self.prices.of(asked, answer)
-
-    def worst(self, request: Request) -> float:
-        """The highest price of one request: no token is shorter than a byte."""
-        limits = [request.parameters.get(name) for name in LIMITS]
-        told = [int(limit) for limit in limits if limit is not None]
-        longest = min(told, default=ASSUMED_LONGEST_ANSWER + self._settings.thinking_tokens)
-        return self.prices.of(len(request.prompt.encode()) + MESSAGE_TOKENS, longest)
-
-    def reserve(self, request: Request) -> bool:
-        """Set the worst case of a request aside; False if the budget does not allow it now."""
-        worst = self.worst(request)
-        committed = self.spent + self.perhaps + sum(self.open.values())
-        if self.budget is not None and committed + worst > self.budget:
-            return False
-        self.open[request.key] = worst
-        return True
-
-    def charge(self, request: Request, answer: Answer) -> None:
-        """Count an answer, in place of its reservation if it has one."""
-        self.open.pop(request.key, None)
-        self.spent += self.prices.of(answer.input_tokens, answer.output_tokens)
-        self.input_tokens += answer.input_tokens
-        self.output_tokens += answer.output_tokens
 
 
 class ServiceError(InputError):
@@ -164,7 +106,7 @@ class BudgetReached(InputError):
 
 
 def key_from_environment() -> str:
-    """The key of the server. Raises InputError, which never shows it."""
+    """The server's key. Raises InputError, which never shows it."""
     key = os.environ.get(KEY_VARIABLE, "").strip()
     if not key:
         raise InputError(
@@ -178,13 +120,12 @@ def key_from_environment() -> str:
 
 
 class Service:
-    """A server, asked by several threads at once under the settings' limits."""
+    """A server that completes chats, safe to ask from several threads."""
 
     def __init__(self, settings: CaptionSettings) -> None:
         self._settings = settings
         self._key = key_from_environment()
         self.server = public_address(settings.base_url or OFFICIAL)
-        self._structured = "response_format" not in settings.parameters
         for name in ("openai", "httpx", "httpx2", "httpcore2"):  # whole addresses, or more
             logging.getLogger(name).setLevel(logging.WARNING)
         self._client = openai.OpenAI(
@@ -194,177 +135,164 @@ class Service:
             max_retries=settings.attempts - 1,
         )
 
-    def complete(self, request: Request) -> tuple[Answer, int]:
-        """One answer, empty where a filter refuses, and how many attempts failed. Raises
-        ServiceError.
-        """
-        extra = {"response_format": FORMAT} if self._structured else {}
-        try:
-            raw = self._client.chat.completions.with_raw_response.create(
-                model=request.model,
-                messages=[{"role": "user", "content": request.prompt}],
-                extra_body={**request.parameters, **extra},
-            )
-            return self._read(raw.parse(), request), raw.retries_taken
-        except openai.APIStatusError as error:
-            code = str(error.code or error.type or "")
-            if code in FILTERED:
-                return Answer("", "content_filter", 0, 0, self.server), 0
-            known = NO_CREDIT | {"model_not_found", "invalid_api_key"}
-            if extra and error.status_code in WITHOUT_SCHEMA and code not in known:
-                logger.info("the server takes no JSON schema for its answers; asking without")
-                self._structured = False
-                return self.complete(request)
-            raise ServiceError(self._told(error.status_code, code)) from None
-        except openai.APITimeoutError:
-            raise ServiceError(
-                f"{self.server} did not answer within {self._settings.timeout_seconds:g} s, "
-                f"{self._settings.attempts} times (audio.captions.timeout_seconds, attempts)."
-            ) from None
-        except openai.APIConnectionError:
-            raise ServiceError(
-                f"{self.server}: the connection failed or was cut (no network, wrong "
-                "audio.captions.base_url, or the server is down)."
-            ) from None
-        except (openai.APIError, ValueError, LookupError, TypeError, AttributeError):
-            raise ServiceError(f"{self.server} sent something that is no answer.") from None
+    def complete(self, request: Request) -> Answer:
+        """The answer to a request, empty where a filter refuses. Raises ServiceError."""
+        for _ in range(self._settings.attempts):
+            try:
+                completion = self._client.chat.completions.create(
+                    model=request.model,
+                    messages=[{"role": "user", "content": request.prompt}],
+                    extra_body=dict(request.parameters),
+                )
+                return self._read(completion, request)
+            except openai.APIStatusError as error:
+                code = str(error.code or error.type or "")
+                if code in FILTERED:
+                    return Answer("", "content_filter", 0, 0, self.server)
+                raise ServiceError(self._explanation(error.status_code, code)) from None
+            except openai.APIConnectionError as error:
+                what = "did not answer in time" if "imeout" in type(error).__name__ else "failed"
+                raise ServiceError(
+                    f"{self.server}: the connection {what} (audio.captions.base_url, "
+                    "timeout_seconds, attempts)."
+                ) from None
+            except (openai.APIError, ValueError, LookupError, TypeError, AttributeError):
+                continue
+        raise ServiceError(f"{self.server} sent something that is no answer.")
 
     def _read(self, completion: Any, request: Request) -> Answer:
-        choice = completion.choices[0]
-        content, usage = choice.message.content or "", completion.usage
+        choice, usage = completion.choices[0], completion.usage
         # JSON may hold halves of characters, which no file can.
-        text = self._redacted(content.encode("utf-8", "replace").decode())
+        text = (choice.message.content or "").encode("utf-8", "replace").decode()
         reason = "refusal" if choice.message.refusal else choice.finish_reason or "stop"
-        told = [getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens")]
+        counts = [getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens")]
         tokens = [
-            number if type(number) is int and number > 0 else round(len(of) / CHARACTERS_PER_TOKEN)
-            for number, of in zip(told, (request.prompt, text), strict=True)
+            count if type(count) is int and count > 0 else round(len(of) / CHARACTERS_PER_TOKEN)
+            for count, of in zip(counts, (request.prompt, text), strict=True)
         ]
-        return Answer(text, self._redacted(str(reason)), tokens[0], tokens[1], self.server)
+        return Answer(
+            self._redacted(text), self._redacted(str(reason)), tokens[0], tokens[1], self.server
+        )
 
     def _redacted(self, text: str) -> str:
         """The text without the key, should a server send it back."""
         return text if len(self._key) < SHORTEST_SECRET else text.replace(self._key, "[key]")
 
-    def _told(self, status: int, code: str) -> str:
+    def _explanation(self, status: int, code: str) -> str:
         """An error in our own words: what a server writes may echo the key."""
         plain = re.fullmatch(r"[a-z_]{1,40}", code) and self._redacted(code) == code
-        told = f"{self.server} answered {status}" + (f" ({code})" if plain else "")
-        model = self._settings.model
+        said = f"{self.server} answered {status}" + (f" ({code})" if plain else "")
         if code in NO_CREDIT or status == 402:
-            return f"{told}: the account has no credit left. Top it up, then run again."
+            return f"{said}: the account has no credit left. Top it up, then run again."
         if status == 401 or code == "invalid_api_key":
-            return f"{told}: it does not accept the key in {KEY_VARIABLE}. Set a valid one."
-        if status in (403, 404) or code == "model_not_found":
-            return (
-                f"{told}: it does not know the model {model}, or not for this key, or the address "
-                "is wrong. Correct audio.captions.model or audio.captions.base_url."
-            )
+            return f"{said}: it does not accept the key in {KEY_VARIABLE}. Set a valid one."
         if status < 500 and status not in (408, 409, 429):
-            return f"{told}: check audio.captions.parameters against what {model} allows."
-        return f"{told}, {self._settings.attempts} times in a row (audio.captions.attempts)."
+            return f"{said}: check audio.captions.model, base_url and parameters."
+        return f"{said}, {self._settings.attempts} times in a row (audio.captions.attempts)."
 
 
 class Asker:
-    """Asks what the cache has not, within the budget, and keeps each answer as it comes."""
+    """Ask what the cache lacks, within the budget, and keep each answer as it comes."""
 
     def __init__(self, settings: CaptionSettings, stop: Callable[[], str | None]) -> None:
-        """stop: why to stop, or None."""
+        """stop: the reason to stop, or None."""
         self._settings, self._stop = settings, stop
-        self._service = Service(settings)
-        self.cache, self.account = AnswerCache(settings.cache), Account(settings)
+        self._service, self._lock = Service(settings), threading.Lock()
+        self.cache = AnswerCache(settings.cache)
         self.answers: dict[str, Answer] = {}
-        self.asked = self.cached = 0
-        self._lock, self._next_turn = threading.Lock(), 0.0
-        self._failure: BaseException | None = None
+        self.requested = self.cached = self.input_tokens = self.output_tokens = 0
+        self.spent = 0.0  # the price of all answers, of this run or an earlier one
+        self._reserved = 0.0  # the highest price of the requests that are open
 
-    def look_up(self, requests: Iterable[Request]) -> list[Request]:
-        """Take answers from the cache; the requests that have none, each once."""
+    def ask(
+        self,
+        requests: Iterable[Request],
+        judge: Callable[[Request, Answer], None] = lambda request, answer: None,
+    ) -> None:
+        """Put the answers to all requests into `answers`.
+
+        judge: sees each answer, and may raise to end this. That error, ServiceError, BudgetReached
+        or Stopped is raised once the open requests have been answered and kept.
+        """
         missing: dict[str, Request] = {}
         for request in requests:
-            if request.key in self.answers or request.key in missing:
+            if request.key in self.answers:
                 continue
-            if (found := self.cache.get(request)) is None:
+            if answer := self.cache.get(request):
+                self.cached += 1
+                self.spent += self._price(answer)
+                self._take(request, answer)
+                judge(request, answer)
+            else:
                 missing[request.key] = request
-                continue
-            self._take(request, found)
-            self.cached += 1
-        return list(missing.values())
-
-    def ask(self, requests: Sequence[Request], later: Sequence[Request] = ()) -> None:
-        """Put the answers to all `requests` into `answers`; `later` will follow if all goes well.
-
-        What ends this early (ServiceError, BudgetReached, Stopped) is raised when the open requests
-        have been answered and kept.
-        """
-        waiting, self._failure = self.look_up(requests), None
-        expected = sum(map(self.account.estimate, waiting))
-        told = self.account.prices.told
-        logger.info("%d requests, about %s", len(waiting), told(expected))
+        self._log_estimate(list(missing.values()))
+        failure: BaseException | None = None
         with (
             ThreadPoolExecutor(self._settings.open_requests) as pool,
-            Progress("captions", len(waiting), "requests") as progress,
+            Progress("captions", len(missing), "requests") as progress,
         ):
-            for _ in pool.map(self._ask, waiting):
-                progress.advance(1, f"{told(self.account.spent)} spent")
-        if self._failure is not None:
-            raise self._explained(self._failure, [*requests, *later])
+            jobs = {pool.submit(self._ask, request): request for request in missing.values()}
+            for job in as_completed(jobs):
+                if job.cancelled():
+                    continue
+                try:
+                    answer = job.result()
+                    self.requested += 1
+                    self._take(jobs[job], answer)
+                    if failure is None:
+                        judge(jobs[job], answer)
+                    progress.advance(1, f"{self._settings.prices.text(self.spent)} spent")
+                except BaseException as error:
+                    failure = failure or error
+                    for other in jobs:
+                        other.cancel()
+        if isinstance(failure, ServiceError | BudgetReached):
+            left = sum(key not in self.answers for key in missing)
+            raise type(failure)(
+                f"{failure} {left} requests remain; what is answered is kept in "
+                f"{self.cache.folder} and not paid for again."
+            )
+        if failure:
+            raise failure
 
-    def _ask(self, request: Request) -> None:
-        """Ask for one answer and keep it, where nothing has ended this."""
+    def _ask(self, request: Request) -> Answer:
+        if (reason := self._stop()) is not None:
+            raise Stopped(reason)
+        price = self._highest_price(request)
         with self._lock:
-            self._failure = self._failure or self._obstacle(request)
-            if self._failure is not None:
-                return
-            turn = max(self._next_turn, time.monotonic())
-            self._next_turn = turn + 60 / self._settings.requests_per_minute
-        time.sleep(max(0.0, turn - time.monotonic()))
+            committed, budget = self.spent + self._reserved, self._settings.budget
+            if budget is not None and committed + price > budget:
+                text = self._settings.prices.text
+                raise BudgetReached(
+                    f"The budget of {text(budget)} (audio.captions.budget) does not allow the next "
+                    f"request: {text(committed)} are spent or reserved, it may cost {text(price)}."
+                )
+            self._reserved += price
         try:
-            answer, failed = self._service.complete(request)
-        except Exception as error:
+            answer = self._service.complete(request)
             with self._lock:
-                self.account.perhaps += self.account.estimate(request)
-                self.account.open.pop(request.key, None)
-                self._failure = self._failure or error
-            return
-        with self._lock:
-            self.account.perhaps += failed * self.account.estimate(request)
-            try:
                 self.cache.put(request, answer)
-            except OSError as full:
-                self._failure = full
-                return
-            self._take(request, answer)
-            self.asked += 1
+                self.spent += self._price(answer)
+            return answer
+        finally:
+            with self._lock:
+                self._reserved -= price
 
     def _take(self, request: Request, answer: Answer) -> None:
-        self.account.charge(request, answer)
         self.answers[request.key] = answer
+        self.input_tokens += answer.input_tokens
+        self.output_tokens += answer.output_tokens
 
-    def _obstacle(self, request: Request) -> BaseException | None:
-        """Why a request may not be sent now."""
-        if (reason := self._stop()) is not None:
-            return Stopped(reason)
-        account, told = self.account, self.account.prices.told
-        if account.reserve(request):
-            return None
-        return BudgetReached(
-            f"The budget of {told(account.budget or 0.0)} (audio.captions.budget) does not allow "
-            f"the next request: {told(account.spent + account.perhaps)} are spent and it may cost "
-            f"up to {told(account.worst(request))}."
-        )
+    def _price(self, answer: Answer) -> float:
+        return self._settings.prices.price(answer.input_tokens, answer.output_tokens)
 
-    def _explained(self, failure: BaseException, requests: Sequence[Request]) -> BaseException:
-        """The failure, with how much is there and how to get the rest."""
-        if not isinstance(failure, ServiceError | BudgetReached):
-            return failure
-        account = self.account
-        left = [each for each in requests if each.key not in self.answers]
-        text = (
-            f"{failure} {len(requests) - len(left)} of {len(requests)} requests are answered and "
-            f"kept in {self.cache.folder}, {len(left)} remain. What is there is not paid for again."
-        )
-        if isinstance(failure, BudgetReached):
-            needed = account.spent + account.perhaps + sum(map(account.worst, left))
-            text += f" To go on, set audio.captions.budget to {needed:.2f} (an upper bound)."
-        return type(failure)(text)
+    def _highest_price(self, request: Request) -> float:
+        """No token is shorter than a byte."""
+        limits = [request.parameters.get(name) for name in LIMITS]
+        longest = min((int(limit) for limit in limits if limit is not None), default=LONGEST_ANSWER)
+        prompt = len(request.prompt.encode()) + MESSAGE_TOKENS
+        return self._settings.prices.price(prompt, longest)
+
+    def _log_estimate(self, requests: Sequence[Request]) -> None:
+        most = self._settings.prices.text(sum(map(self._highest_price, requests)))
+        logger.info("%d requests, at most %s", len(requests), most)

@@ -1,6 +1,6 @@
-"""What the caption stage is told (audio.captions of the config), and what it asks a model.
+"""The settings of the caption stage (audio.captions of the config) and its prompts.
 
-Read while a workflow is planned, which imports neither pandas nor openai.
+Planning reads this module, so it imports neither pandas nor openai.
 """
 
 import re
@@ -41,7 +41,7 @@ _REPAIR = (
 
 
 def instruction(keywords: Sequence[str], count: int) -> str:
-    """The fixed part of the prompt, which stands before caption and keywords."""
+    """The fixed part of the prompt, before caption and keywords."""
     return (_WITH_KEYWORDS if keywords else _WITHOUT_KEYWORDS).format(count=count)
 
 
@@ -66,20 +66,21 @@ class Prices:
     output: float
     currency: str
 
-    def of(self, input_tokens: float, output_tokens: float) -> float:
+    def price(self, input_tokens: float, output_tokens: float) -> float:
         """The price of so many tokens."""
         return (input_tokens * self.input + output_tokens * self.output) / 1e6
 
-    def told(self, amount: float) -> str:
-        """For people: 0.0031 USD, 12.40 USD."""
+    def text(self, amount: float) -> str:
+        """An amount with its currency: 0.0031 USD, 12.40 USD."""
         digits = f"{amount:.2f}" if amount >= 1 or amount == 0 else f"{amount:.2g}"
         return f"{digits} {self.currency}"
 
 
 @dataclass(frozen=True)
 class CaptionSettings:
-    """audio.captions of the config, key by key. parameters: of a request, in which a limit on the
-    answer has room for `thinking_tokens`; base_url: None is OpenAI's own.
+    """audio.captions of the config, key by key.
+
+    parameters: of a request; base_url: None is OpenAI's own; budget: None for no limit.
     """
 
     backend: str
@@ -90,30 +91,20 @@ class CaptionSettings:
     cache: str
     prices: Prices
     budget: float | None
-    thinking_tokens: int
     base_url: str | None
     parameters: Mapping[str, Any]
-    requests_per_minute: float
     open_requests: int
     timeout_seconds: float
     attempts: int
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any]) -> "CaptionSettings":
-        """Read the config's table. Raises ValueError, naming the key, for values that don't do."""
-        values = {**table, "prices": Prices(**table["prices"])}
-        # A server counts what a model thinks against its answer's limit.
-        values["parameters"] = {
-            name: value + table["thinking_tokens"]
-            if name in LIMITS and value is not None
-            else value
-            for name, value in table["parameters"].items()
-        }
-        return cls(**values)
+        """The settings in the config's table."""
+        return cls(**{**table, "prices": Prices(**table["prices"])})
 
 
 def check_captions(table: Mapping[str, Any], source: str) -> None:
-    """Raise ValueError for audio.captions that don't go with audio.sources.clotho.source."""
+    """Raise ValueError if audio.captions does not fit audio.sources.clotho.source."""
     # Snakemake keeps a rule's parameters in its metadata, and results' provenance does too.
     if table["base_url"] is not None and not re.fullmatch(r"https?://[^@?#]+", table["base_url"]):
         raise ValueError(

@@ -1,30 +1,20 @@
-"""The stage "captions by GPT": from a data set's captions to its new captions, by any back end.
+"""Write new captions for a data set's captions.
 
-They come from a language model's server, or in a file: the authors' published ones, or the demo's
-scenes' own in the same layout.
+They come from a language model's server or from a file: the authors' published captions, or those
+of the demo's scenes in the same layout.
 """
 
 import json
 import logging
 import os
-import random
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 import pandas as pd
 
-from triptych.audio.captions.answers import (
-    Item,
-    Rejected,
-    Written,
-    check_yield,
-    choose,
-    parse_answer,
-    parts_of,
-    same_words,
-    sift,
-)
+from triptych.audio.captions.answers import Item, Rejected, Written, choose, parse_answer, sift
+from triptych.audio.captions.rules import normalised
 from triptych.audio.captions.settings import (
     CaptionSettings,
     caption_prompt,
@@ -41,14 +31,18 @@ PUBLISHED_MODELS = {"authors": "gpt-3.5-turbo", "template": "template"}
 """What wrote the captions that come in a file, by back end."""
 TABLE_1_CAPTION = "A person is making noise by tapping their fingernails on a solid surface."
 FEWEST_FOUND = 0.5
-"""Below this share of captions that are found, the file is not the right one."""
+"""If a smaller share of the captions is in the file, it is the file of another data set."""
+JUDGED = 20
+"""Answers after which a model is judged by `least_yield`."""
+EXAMPLES, LONGEST_EXAMPLE = 4, 100
+"""Rejected texts that an error quotes, and how many of their characters."""
 
 Captions = dict[tuple[str, str], list[str]]
 
 
 @dataclass
 class Usage:
-    """Counts behind usage.csv: tokens and cost are of all answers used, whenever paid for."""
+    """A row of usage.csv: tokens and cost are of all answers used, whenever they were paid."""
 
     backend: str
     model: str
@@ -74,10 +68,9 @@ def write_captions(
 ) -> None:
     """Write the new captions of the clips of `splits`, in the order of the tables.
 
-    clips, captions: the data set's tables; published: the file that the back ends authors and
-    template take captions from; outputs: paths by name, variations, unfiltered (before any rule was
-    applied), rejected, usage (CSV), example (JSON). Raises InputError, and Stopped when `stop`
-    gives a reason.
+    clips, captions: the data set's tables. published: the file from which the back ends authors and
+    template take captions. outputs: paths of variations, unfiltered (before any rule), rejected,
+    usage (CSV) and example (JSON). Raises InputError, and Stopped when `stop` gives a reason.
     """
     items = read_items(clips, captions, splits)
     if settings.backend == "openai":
@@ -94,16 +87,19 @@ def write_captions(
     _write(items, written, counts, settings, outputs)
 
 
+class YieldTooLow(InputError):
+    """Too few of the requested captions are good."""
+
+
 def by_service(
     items: Sequence[Item], settings: CaptionSettings, stop: Callable[[], str | None]
 ) -> tuple[list[Written], Usage]:
     """Ask a server for the captions of all items, once more where an answer broke the rules.
 
-    In growing parts, drawn at random, of which each has to prove that the next is worth its money
-    (YieldTooLow). Raises also ServiceError, BudgetReached, and Stopped.
+    Raises ServiceError, BudgetReached, YieldTooLow and Stopped.
     """
     # Imported here: the client takes a second, and the other back ends don't need it.
-    from triptych.audio.captions.service import Asker, Request
+    from triptych.audio.captions.service import Answer, Asker, Request
 
     count, longest = settings.variations, settings.longest_words
     asker = Asker(settings, stop)
@@ -121,34 +117,57 @@ def by_service(
         texts = [(answer.text, answer.finish_reason) for answer in answers]
         return choose(texts, item.caption, count, longest)
 
-    order = random.Random(0).sample(range(len(items)), len(items))
-    written: dict[int, Written] = {}
-    repaired = 0
-    for part in parts_of(len(items)):
-        indices = order[part.start : part.stop]
-        later = [first(items[index]) for index in order[part.stop :]]
-        asker.ask([first(items[index]) for index in indices], later)
-        written |= {index: chosen(items[index], first(items[index])) for index in indices}
-        if bad := [index for index in indices if written[index].rejected]:
-            logger.info("%d of %d answers broke the rules; asking again", len(bad), len(indices))
-            asker.ask([repair(items[index]) for index in bad], later)
-            for index in bad:
-                written[index] = chosen(items[index], first(items[index]), repair(items[index]))
-                repaired += not written[index].rejected
-        check_yield(list(written.values()), count, settings.least_yield, settings.cache)
-    account = asker.account
+    asked = {first(item).key: item for item in items}
+    judged: list[Written] = []
+
+    def judge(request: Request, answer: Answer) -> None:
+        judged.append(chosen(asked[request.key], request))
+        if len(judged) >= JUDGED:
+            check_yield(judged, count, settings.least_yield, settings.cache)
+
+    asker.ask(map(first, items), judge)
+    written = [chosen(item, first(item)) for item in items]
+    bad = [index for index, answered in enumerate(written) if answered.rejected]
+    if bad:
+        logger.info("%d of %d answers broke the rules; asking again", len(bad), len(items))
+        asker.ask(repair(items[index]) for index in bad)
+    for index in bad:
+        written[index] = chosen(items[index], first(items[index]), repair(items[index]))
     usage = Usage(
         "openai",
         settings.model,
-        asker.asked,
-        asker.cached,
-        repaired,
-        input_tokens=account.input_tokens,
-        output_tokens=account.output_tokens,
-        cost=round(account.spent, 6),
-        currency=account.prices.currency,
+        requests=asker.requested,
+        cached=asker.cached,
+        repaired=sum(not written[index].rejected for index in bad),
+        input_tokens=asker.input_tokens,
+        output_tokens=asker.output_tokens,
+        cost=round(asker.spent, 6),
+        currency=settings.prices.currency,
     )
-    return [written[index] for index in range(len(items))], usage
+    return written, usage
+
+
+def check_yield(written: Sequence[Written], count: int, least: float, cache: str = "") -> None:
+    """Raise YieldTooLow if less than the share `least` of `count` captions an item is good.
+
+    cache: the folder with the answers, if there is one.
+    """
+    good, total = sum(len(item.variations) for item in written), count * len(written)
+    if good >= least * total:
+        return
+    # Lines; where there are none, the answer.
+    bad = [text for item in written for text in item.rejected[1:] or item.rejected]
+    examples = "; ".join(
+        f"{text.problem}: {text.answer[:LONGEST_EXAMPLE]!r}" for text in bad[:EXAMPLES]
+    )
+    advice = (
+        " Choose another audio.captions.model or other parameters; an answer that is cut off "
+        f"(length) needs a higher max_completion_tokens. The answers are kept in {cache}."
+    )
+    raise YieldTooLow(
+        f"{good} of {total} captions are good, less than audio.captions.least_yield ({least:.0%}) "
+        f"allows. What was wrong: {examples}.{advice if cache else ''}"
+    )
 
 
 def read_items(
@@ -229,7 +248,7 @@ def read_published(path: str | os.PathLike[str]) -> Captions:
         lines = [] if text.startswith("[") else text.splitlines()
         for record in map(json.loads, lines) if lines else json.loads(text):
             if record.get("variations"):
-                key = _file_key(record["path"]), same_words(record["caption"])
+                key = _file_key(record["path"]), normalised(record["caption"])
                 found.setdefault(key, []).extend(record["variations"])
     except (ValueError, RecursionError, AttributeError, KeyError, TypeError):
         found = {}
@@ -250,7 +269,7 @@ def published_captions(
     """
     written, missing = [], 0
     for item in items:
-        variations = published.get((_file_key(item.clip), same_words(item.caption)))
+        variations = published.get((_file_key(item.clip), normalised(item.caption)))
         if variations is None:
             missing += 1
             written.append(Written((), (Rejected("not among the published captions", ""),)))

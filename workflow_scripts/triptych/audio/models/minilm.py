@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn import functional
 
-from triptych.audio.models.sentence_networks import Encoder, published_tensors
 from triptych.audio.models.text_files import FILES, read_config
+from triptych.audio.models.transformer import Transformer
 from triptych.core.packages import entry_of, obtain
 
 ARCHIVE = "all_minilm_l6_v2/model.zip"
@@ -55,9 +54,7 @@ class Phrases(nn.Module):
         folder = minilm_folder()
         table = read_config(folder)
         with torch.device("cpu"):
-            encoder = Encoder(table, 0.0)
-        state = published_tensors(load_file(folder / "model.safetensors"))
-        encoder.load_state_dict({name: state[name] for name in encoder.state_dict()})
+            encoder = Transformer.from_folder(folder, table, 0.0)
         self.frozen = (encoder.eval().requires_grad_(False),)
         keys = torch.zeros(config["hidden_size"], table["hidden_size"])
         self.keys = nn.Parameter(keys, requires_grad=False)

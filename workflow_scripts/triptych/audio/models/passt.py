@@ -5,71 +5,11 @@ two (Koutini et al. 2021, arXiv:2110.05069). Parameters have the published check
 """
 
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import FunctionCtx
 from torch.nn import functional
-
-from triptych.core.provenance import cpu_name
-
-
-def linear(inputs: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """As `torch.nn.functional.linear`, up to the rounding of float32.
-
-    On AMD's processors by oneDNN where PyTorch would take MKL, which runs at half speed there.
-    """
-    if (
-        inputs.device.type == "cpu"
-        and inputs.dtype == weight.dtype == torch.float32
-        and not torch.is_autocast_enabled("cpu")
-        and onednn_is_faster()
-    ):
-        return _Linear.apply(inputs, weight, bias)
-    return functional.linear(inputs, weight, bias)
-
-
-class Linear(nn.Linear):
-    """As `torch.nn.Linear`, by `linear`."""
-
-    def forward(self, inputs: Tensor) -> Tensor:
-        """[..., in] to [..., out]."""
-        return linear(inputs, self.weight, self.bias)
-
-
-@cache
-def onednn_is_faster() -> bool:
-    """Whether this is a processor on which `linear` goes its own way."""
-    return (
-        "AMD" in cpu_name()
-        and torch.backends.mkl.is_available()
-        and torch.backends.mkldnn.is_available()
-        and hasattr(torch.ops.mkldnn, "_linear_pointwise")
-    )
-
-
-class _Linear(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: FunctionCtx, inputs: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        ctx.save_for_backward(inputs, weight)
-        return _product(inputs, weight, bias)
-
-    @staticmethod
-    def backward(ctx, gradient: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[no-untyped-def]
-        inputs, weight = ctx.saved_tensors
-        rows = gradient.flatten(0, -2)
-        to_inputs = _product(gradient, weight.T) if ctx.needs_input_grad[0] else None
-        to_weight = _product(rows.T, inputs.flatten(0, -2).T) if ctx.needs_input_grad[1] else None
-        return to_inputs, to_weight, rows.sum(0) if ctx.needs_input_grad[2] else None
-
-
-def _product(inputs: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """inputs [..., K] times the transpose of weight [N, K]."""
-    # What PyTorch's own compiler calls: the public functions choose MKL.
-    return torch.ops.mkldnn._linear_pointwise(inputs, weight, bias, "none", [], "")
-
 
 SPECIAL_TOKENS = 2  # class and distillation
 PUBLISHED_DIM = 768
@@ -78,7 +18,7 @@ INITIAL_STD = 0.02  # of weights at 768 dimensions
 
 @dataclass(frozen=True)
 class Kept:
-    """The rows and columns of the patch grid that structured patchout leaves, ascending."""
+    """Rows and columns of the patch grid that structured patchout keeps, ascending."""
 
     rows: Tensor
     columns: Tensor
@@ -97,7 +37,7 @@ class Passt(nn.Module):
     """Spectrograms to embeddings."""
 
     def __init__(self, settings: Any) -> None:
-        """settings: `audio_encoders.PasstSettings`, whose methods import this module."""
+        """settings: `audio_encoders.passt.Settings`, whose methods import this module."""
         super().__init__()
         self.settings = settings
         dim = settings.dim
@@ -159,14 +99,14 @@ class Passt(nn.Module):
 
 
 class _PatchEmbedding(nn.Module):
-    """A convolution, computed as a matrix product over those of its patches that are wanted."""
+    """A convolution, computed as a matrix product over the patches that are kept."""
 
     def __init__(self, dim: int, patch: int, stride: tuple[int, int]) -> None:
         super().__init__()
         self.proj = nn.Conv2d(1, dim, patch, stride)
 
     def forward(self, patches: Tensor) -> Tensor:
-        return linear(patches, self.proj.weight.flatten(1), self.proj.bias)
+        return functional.linear(patches, self.proj.weight.flatten(1), self.proj.bias)
 
 
 class _Block(nn.Module):
@@ -175,7 +115,7 @@ class _Block(nn.Module):
         self.norm1 = nn.LayerNorm(dim, eps=1e-6)
         self.attn = _Attention(dim, heads)
         self.norm2 = nn.LayerNorm(dim, eps=1e-6)
-        self.mlp = nn.ModuleDict({"fc1": Linear(dim, 4 * dim), "fc2": Linear(4 * dim, dim)})
+        self.mlp = nn.ModuleDict({"fc1": nn.Linear(dim, 4 * dim), "fc2": nn.Linear(4 * dim, dim)})
 
     def forward(self, tokens: Tensor, outputs: int | None = None) -> Tensor:
         """The first `outputs` tokens (all where None) after this block, having seen all."""
@@ -188,8 +128,8 @@ class _Attention(nn.Module):
     def __init__(self, dim: int, heads: int) -> None:
         super().__init__()
         self.heads = heads
-        self.qkv = Linear(dim, 3 * dim)
-        self.proj = Linear(dim, dim)
+        self.qkv = nn.Linear(dim, 3 * dim)
+        self.proj = nn.Linear(dim, dim)
 
     def forward(self, tokens: Tensor, queries: int | None) -> Tensor:
         if queries is None:
@@ -197,8 +137,8 @@ class _Attention(nn.Module):
         else:
             dim = tokens.shape[2]
             weight, bias = self.qkv.weight, self.qkv.bias
-            query = linear(tokens[:, :queries], weight[:dim], bias[:dim])
-            parts = query, *linear(tokens, weight[dim:], bias[dim:]).chunk(2, dim=2)
+            query = functional.linear(tokens[:, :queries], weight[:dim], bias[:dim])
+            parts = query, *functional.linear(tokens, weight[dim:], bias[dim:]).chunk(2, dim=2)
         by_head = (part.unflatten(2, (self.heads, -1)).transpose(1, 2) for part in parts)
         attended = functional.scaled_dot_product_attention(*by_head)
         return self.proj(attended.transpose(1, 2).flatten(2))

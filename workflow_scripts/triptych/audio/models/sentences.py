@@ -1,4 +1,4 @@
-"""The text side: a sentence encoder with its tokenizer, published or small and from scratch.
+"""The text side of a model: a sentence encoder with its tokenizer.
 
 A caption loses its capitals and its punctuation, and its tokens are cut to 32, as in the report's
 code.
@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from triptych.audio.models.minilm import Phrases
-from triptych.audio.models.sentence_encoders import LONGEST_TOKENS, SENTENCE_ENCODERS
-from triptych.audio.models.sentence_networks import published_tensors
+from triptych.audio.models import sentence_encoders
+from triptych.audio.models.entries import encoder_names, settings_class
+from triptych.audio.models.sentence_encoders import LONGEST_TOKENS
 from triptych.audio.models.text_files import clean_caption, read_config, read_tokenizer
-from triptych.core.errors import InputError
+from triptych.audio.models.transformer import Transformer
 
 
 class SentenceEncoder(nn.Module):
@@ -27,21 +26,20 @@ class SentenceEncoder(nn.Module):
     cleans = True  # a caption loses capitals and punctuation
     longest = LONGEST_TOKENS
 
-    def __init__(self, config: Mapping[str, Any], tokenizer: Tokenizer, dropout: float) -> None:
-        """An encoder with random weights. config: `config.json`. Raises InputError for an unknown
-        one.
+    def __init__(
+        self,
+        config: Mapping[str, Any],
+        tokenizer: Tokenizer,
+        dropout: float,
+        weights: Path | None = None,
+    ) -> None:
+        """config: `config.json`; dropout: in training; weights: the folder with a pretrained model
+        of the transformers library, None for random weights. Raises InputError if they don't fit.
         """
         super().__init__()
-        kind = config["model_type"]
-        if kind not in (*SENTENCE_ENCODERS, "phrases"):
-            allowed = " or ".join(SENTENCE_ENCODERS)
-            raise InputError(f"config.json: model_type is {kind!r}, expected {allowed}")
         self.config = dict(config)
         self.tokenizer = tokenizer
-        if kind == "phrases":
-            self.model: nn.Module = Phrases(config)
-        else:
-            self.model = SENTENCE_ENCODERS[kind].network(config, dropout)
+        self.model = _network(config, dropout, weights)
         tokenizer.no_truncation()
         padding = self.config["pad_token_id"]
         tokenizer.enable_padding(pad_id=padding, pad_token=tokenizer.id_to_token(padding))
@@ -50,13 +48,11 @@ class SentenceEncoder(nn.Module):
     def from_folder(cls, folder: str | os.PathLike[str], dropout: float) -> "SentenceEncoder":
         """The encoder in a folder, with its weights if it has any, else with random ones.
 
-        dropout: in training. Raises InputError for a folder that isn't a whole text model.
+        Raises InputError for a folder that isn't a whole text model.
         """
         folder = Path(folder)
-        encoder = cls(read_config(folder), read_tokenizer(folder), dropout)
-        if (folder / "model.safetensors").exists():
-            _load(encoder.model, folder / "model.safetensors")
-        return encoder
+        weights = folder if (folder / "model.safetensors").exists() else None
+        return cls(read_config(folder), read_tokenizer(folder), dropout, weights)
 
     def tokenize(self, captions: Sequence[str]) -> dict[str, Tensor]:
         """`input_ids` and `attention_mask`, [captions, tokens up to 32], on the CPU.
@@ -78,16 +74,11 @@ class SentenceEncoder(nn.Module):
         return self.model(tokens["input_ids"].to(device), tokens["attention_mask"].to(device))
 
 
-def _load(model: nn.Module, path: Path) -> None:
-    state, wanted = published_tensors(load_file(path)), model.state_dict()
-    missing = sorted(
-        name
-        for name, value in wanted.items()
-        if name not in state or state[name].shape != value.shape
-    )
-    if missing:
-        raise InputError(
-            f"{path}: {len(missing)} tensors are missing or of another shape than config.json "
-            f"says, the first is {missing[0]}. Fetch the folder again."
-        )
-    model.load_state_dict({name: state[name] for name in wanted})
+def _network(config: Mapping[str, Any], dropout: float, weights: Path | None) -> nn.Module:
+    if weights is not None:
+        return Transformer.from_folder(weights, config, dropout)
+    kind, package = config["model_type"], sentence_encoders.__name__
+    if kind in encoder_names(package):
+        network: nn.Module = settings_class(package, kind).network(config, dropout)
+        return network
+    return Transformer.from_config(config, dropout)

@@ -144,14 +144,20 @@ def write_text_model(
 ) -> None:
     """Make the text model that a config's entry describes.
 
-    settings: `source`; for "scratch" also `config` and `pieces` as `write_scratch_model` takes
-    them, and the captions (tables with `clip` and `caption`) of the clips that the corpus of
-    `manifest` trains on make the tokenizer; for "hub" also class, repository, revision and perhaps
-    sha256. Raises DownloadError, InputError.
+    settings: `source`; for "scratch" `config` and `pieces` as `write_scratch_model` takes them, and
+    the captions (tables with `clip` and `caption`) of the clips that the corpus of `manifest`
+    trains on make the tokenizer; for "hub" class, repository, revision, and perhaps sha256 and
+    pooling. Raises DownloadError, InputError.
     """
     if settings["source"] == "hub":
-        class_, *where = (settings[key] for key in ("class", "repository", "revision"))
-        write_hub_model(folder, class_, where[0], where[1], settings.get("sha256"))
+        write_hub_model(
+            folder,
+            settings["class"],
+            settings["repository"],
+            settings["revision"],
+            sha256=settings.get("sha256"),
+            pooling=settings.get("pooling", "first"),
+        )
     elif settings["source"] == "scratch":
         assert manifest is not None
         # Imported here: a search cleans its query by this module, and pandas takes long.
@@ -170,12 +176,18 @@ def write_text_model(
 
 
 def write_hub_model(
-    folder: StrPath, class_: str, repository: str, revision: str, sha256: str | None = None
+    folder: StrPath,
+    class_: str,
+    repository: str,
+    revision: str,
+    sha256: str | None = None,
+    pooling: str = "first",
 ) -> None:
-    """Fetch a BERT or RoBERTa at one commit's 40 digits: configuration, tokenizer and safetensors.
+    """Fetch a text model at one commit's 40 digits: configuration, tokenizer and safetensors.
 
-    sha256: of the weights, where it is known. Files wait in `<folder>-<revision>.part`, from where
-    a later attempt goes on. Raises DownloadError, and InputError for a model of another class.
+    class_: its `model_type`; sha256: of the weights, where it is known; pooling: written into its
+    configuration. Files wait in `<folder>-<revision>.part`, from where a later attempt goes on.
+    Raises DownloadError, and InputError for a model of another class.
     """
     folder = Path(folder)
     part = folder.with_name(f"{folder.name}-{revision}.part")
@@ -195,9 +207,13 @@ def write_hub_model(
         # `download_hub` gives a file its name when it is whole and right.
         if not (part / name).exists():
             download_hub(listed[name], part / name)
-    found = read_config(part)["model_type"]
-    if found != class_:
+    config = read_config(part)
+    if config["model_type"] != class_:
+        found = config["model_type"]
         raise InputError(f"{repository}: its class is {found}, the config says {class_}")
+    if pooling != "first":
+        table = json.dumps({**config, "pooling": pooling}, indent=1)
+        (part / "config.json").write_text(table + "\n", encoding="utf-8")
     if folder.exists():
         shutil.rmtree(folder)
     part.rename(folder)

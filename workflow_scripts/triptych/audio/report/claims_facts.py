@@ -295,7 +295,7 @@ def larger_encoders(pairs: Sequence[Pair], study: AudioStudy) -> list[Contrast]:
         for small in (pair[1] for pair in pairs if pair[0] == audio)
         for large in (pair[1] for pair in pairs if pair[0] == audio)
         if study.text[small].kind == study.text[large].kind
-        and study.text[small].weights < study.text[large].weights
+        and 0 < study.text[small].weights < study.text[large].weights
     ]
 
 

@@ -26,10 +26,9 @@ STEPS = [1, 2, 2.5, 5, 10]
 PANELS = {
     "single": ("mAP@10, one right clip", "percent"),
     "unseen": ("Unseen combinations", "percent"),
-    "order": ("Which of two came first", "percent right"),
     "multiple_10": ("mAP@10, all right clips", "percent"),
 }
-"""Title and unit by measure; the first three that the data ask for are drawn."""
+"""Title and unit by measure; those that the data allow are drawn."""
 
 
 def finetuning_long(history: pd.DataFrame, study: AudioStudy, *, scale: str) -> pd.DataFrame:
@@ -101,7 +100,7 @@ def _mean_and_range(axes: Axes, line: pd.DataFrame, captions: str, aside: float)
 def beyond_figure(long: pd.DataFrame) -> Figure:
     """Every system with intervals and chance on what the data ask, from `beyond_long`."""
     systems = list(dict.fromkeys(long[long["kind"] != CHANCE]["label"]))
-    measures = [name for name in PANELS if (long["measure"] == name).any()][:3]
+    measures = [name for name in PANELS if (long["measure"] == name).any()]
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(9.2, 1.15 + 0.26 * len(systems)), layout="constrained")
         panels = list(figure.subplots(1, len(measures), sharey=True, squeeze=False)[0])
@@ -126,9 +125,8 @@ def _panel(axes: Axes, rows: pd.DataFrame, systems: list[str]) -> None:
         colour = AUDIO_KIND_COLOURS.get(row["kind"], MUTED)
         axes.plot([row["low"], row["high"]], [y, y], color=colour, linewidth=1.5)
         axes.plot([row["value"]], [y], color=colour, marker="o", markersize=4.6)
-    whole = (rows["measure"] == "order").any()
     highest = np.nanmax(rows[["value", "high"]].to_numpy(dtype=float))
-    axes.set_xlim(0, 100 if whole else 1.06 * highest)
-    axes.xaxis.set_major_locator(MaxNLocator(4 if whole else 5, steps=STEPS))
+    axes.set_xlim(0, 1.06 * highest)
+    axes.xaxis.set_major_locator(MaxNLocator(5, steps=STEPS))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.grid(axis="y", visible=False)

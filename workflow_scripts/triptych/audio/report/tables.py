@@ -50,7 +50,8 @@ def table2_long(
     of these two in percentage points (`difference`), or as printed (`published`). A run's row holds
     the published number too where `comparable`: Clotho's whole evaluation split, published weights.
     """
-    printed = _published_cells(published)
+    ids = published[published["system"].notna()].set_index("system")
+    printed = {(str(key), name): ids.loc[key, name] for key in ids.index for name in METRICS}
     blocks = {RUN: [study.evaluated, ""]}
     if study.replicated:
         blocks[REPLICATED] = [study.replicated]
@@ -71,7 +72,7 @@ def _own_cells(
     metrics: pd.DataFrame,
     corpora: Sequence[str],
     ensembles: pd.DataFrame,
-    printed: Mapping[tuple[object, ...], float],
+    printed: Mapping[tuple[str, str], float],
     study: AudioStudy,
 ) -> pd.DataFrame:
     rows = of_corpora(metrics, corpora)
@@ -83,13 +84,12 @@ def _own_cells(
     members = ours.groupby("name").size()
     cells = []
     for row in records(rows):
-        described = _described(row, study, members)
-        key = (*_join_key(row, described, study), row["metric"])
-        match = printed.get(key) if real and _comparable(row, study, ours) else None
+        comparable = real and _comparable(row, study, ours)
+        match = printed.get((published_id(row, study), row["metric"])) if comparable else None
         cells.append(
             {
                 "block": block,
-                **described,
+                **_described(row, study, members),
                 **{name: row[name] for name in (*KEYS, "kind", "metric")},
                 **{end: 100 * row[end] for end in ("value", "low", "high")},
                 **{name: row[name] for name in ("queries", "clips")},
@@ -142,47 +142,40 @@ def _described(row: Mapping[str, Any], study: AudioStudy, members: pd.Series) ->
     }
 
 
-def _join_key(
-    row: Mapping[str, Any], described: Mapping[str, object], study: AudioStudy
-) -> tuple[object, ...]:
+def published_id(row: Mapping[str, Any], study: AudioStudy) -> str:
+    """The `system` of resources/published/audio_table2.csv that a row of ours corresponds to."""
     if row["system"] == "ensemble":
-        return ("ensemble", "", "", "")
+        return "ensemble"
     if row["stage"] not in ("finetuned", "pretrained"):
-        return (row["stage"], "", "", "")
-    gpt = YES if row["captions"] == "gpt" and study.backend != "template" else NO
-    if row["captions"] == "gpt" and gpt == NO:
-        gpt = study.backend
-    return (described["audio"], described["text"], described["finetuned"], gpt)
-
-
-def _published_cells(published: pd.DataFrame) -> dict[tuple[object, ...], float]:
-    """Published numbers by audio model, text model, fine-tuned, GPT captions, and metric."""
-    cells: dict[tuple[object, ...], float] = {}
-    for _, row in published.fillna({"text_model": ""}).iterrows():
-        key = (row["audio_model"], row["text_model"], row["finetuned"], row["gpt_augmented"])
-        if str(row["audio_model"]).startswith("ensemble of"):
-            key = ("ensemble", "", "", "")
-        elif row["source"] != "this report":
-            continue
-        for metric in METRICS:
-            cells[(*key, metric)] = row[metric]
-    return cells
+        return ""
+    captions = str(row["captions"])
+    if captions == "gpt" and study.backend == "template":
+        captions = study.backend
+    pair = "-".join(study.weights(row["audio_model"], row["text_model"]))
+    return f"{pair}/{row['stage']}" + (f"/{captions}" if captions else "")
 
 
 def _published_rows(published: pd.DataFrame) -> pd.DataFrame:
     """The published rows, one row a printed cell."""
     names = {
-        **{"audio": "audio_model", "segment_seconds": "segment_s", "overlap": "overlap"},
-        **{"text": "text_model", "finetuned": "finetuned", "gpt": "gpt_augmented"},
-        **{"ensemble_member": "ensemble_member", "submission": "submission_id"},
+        "audio": "audio_model",
+        "segment_seconds": "segment_s",
+        "overlap": "overlap",
+        "text": "text_model",
+        "finetuned": "finetuned",
+        "gpt": "gpt_augmented",
+        "ensemble_member": "ensemble_member",
+        "submission": "submission_id",
         "origin": "source",
     }
     empty = ("text_model", "finetuned", "gpt_augmented", "overlap", "source")
     rows = [
         {
             "block": PUBLISHED,
-            **{own: row[theirs] for own, theirs in names.items()},
-            **{"metric": metric, "published": row[metric], "comparable": False},
+            **{column: row[printed] for column, printed in names.items()},
+            "metric": metric,
+            "published": row[metric],
+            "comparable": False,
         }
         for _, row in published.fillna(dict.fromkeys(empty, "")).iterrows()
         for metric in METRICS

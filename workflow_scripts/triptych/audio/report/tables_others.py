@@ -27,7 +27,6 @@ MEASURES: Mapping[str, tuple[str, str]] = {
     "multiple_16": ("all right clips", "mAP@16"),
     "seen": ("combinations of events", "seen, mAP@10"),
     "unseen": ("combinations of events", "unseen, mAP@10"),
-    "order": ("order", "accuracy"),
 }
 """What is asked of every system: the headings of its column."""
 
@@ -219,8 +218,6 @@ def beyond_long(metrics: pd.DataFrame, study: AudioStudy, *, scale: str) -> pd.D
 
 def _measure(row: Mapping[str, object]) -> str:
     metric, subset, relevance = row["metric"], row["subset"], row["relevance"]
-    if metric == "order_accuracy":
-        return "order"
     if subset == "all" and relevance == "multiple":
         return {"map_at_10": "multiple_10", "map_at_16": "multiple_16"}.get(str(metric), "")
     if metric == "map_at_10" and relevance == "single":

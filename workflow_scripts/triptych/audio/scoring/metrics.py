@@ -61,19 +61,6 @@ def average_precisions(scores: ArrayLike, relevant: ArrayLike, cutoff: int) -> F
     return (precision * found).sum(axis=1) / wanted.sum(axis=1)
 
 
-def order_preferences(scores: ArrayLike, columns: ArrayLike, partners: ArrayLike) -> Floats:
-    """1 where a query scores its clip above that clip's partner, 1/2 where both the same, else 0.
-
-    The partner holds the same two events in the other order. columns, partners: [Q].
-    """
-    matrix = _matrix(scores)
-    own, others = (
-        np.take_along_axis(matrix, np.asarray(each)[:, None], axis=1)[:, 0]
-        for each in (columns, partners)
-    )
-    return (np.sign(own - others) + 1) / 2
-
-
 def mean_average_precision(scores: ArrayLike, columns: ArrayLike) -> float:
     """mAP@10 with the single true clip of each query: what models are selected by."""
     return float(reciprocal_ranks(ranks(scores, columns)).mean())

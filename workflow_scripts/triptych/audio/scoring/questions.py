@@ -19,7 +19,6 @@ from triptych.audio.scoring.metrics import (
     chance_recall,
     columns_of,
     hits,
-    order_preferences,
     ranks,
     reciprocal_ranks,
 )
@@ -34,11 +33,10 @@ CUTOFFS = (10, 16)
 
 @dataclass(frozen=True)
 class Questions:
-    """The queries of a split, the clips that they are to find, and what is counted.
+    """The queries of a split, the clips that they are to find, and the subsets that count.
 
-    clips [C], queries [Q] (captions); columns: [Q] of the true clips; subsets: the queries [Q] of
-    each, "all" first; relevant: [Q, C], or None without any labels; partners: [Q] columns of the
-    clips with the two events in the other order, -1 for none.
+    clips [C], queries [Q] (captions); columns: [Q] of the true clips; subsets: masks over the
+    queries [Q], "all" first; relevant: [Q, C], or None without labels.
     """
 
     split: str
@@ -47,7 +45,6 @@ class Questions:
     columns: Integers
     subsets: Mapping[str, Booleans]
     relevant: Booleans | None
-    partners: Integers
 
     @cached_property
     def resamples(self) -> dict[tuple[str, bool], ClusterResamples]:
@@ -68,7 +65,7 @@ class Questions:
     def measure(self, scores: Floats) -> list[dict[str, Any]]:
         """Rows of subset, relevance, metric, value, low, high, queries, clips.
 
-        scores: [Q, C]. The order accuracy stands in the subset "swapped".
+        scores: [Q, C].
         """
         of_ranks = ranks(scores, self.columns)
         per_query = {"map_at_10": reciprocal_ranks(of_ranks, 10)}
@@ -81,9 +78,6 @@ class Questions:
                 values = {f"map_at_{k}": average_precisions(*asked, k) for k in CUTOFFS}
             else:
                 values = {name: value[chosen] for name, value in per_query.items()}
-                if subset == "swapped":
-                    columns, partners = self.columns[chosen], self.partners[chosen]
-                    values["order_accuracy"] = order_preferences(scores[chosen], columns, partners)
             resamples = self.resamples[subset, labelled]
             for metric, value in values.items():
                 rows.append(self._row(subset, labelled, metric, resamples.interval(value)))
@@ -104,8 +98,6 @@ class Questions:
             else:
                 values = {"map_at_10": np.float64(chance_average_precision(clips, 10))}
                 values |= {f"r_at_{k}": np.float64(chance_recall(clips, k)) for k in RECALLS}
-                if subset == "swapped":
-                    values["order_accuracy"] = np.float64(0.5)
             for metric, value in values.items():
                 interval = Interval(float(value), np.nan, np.nan)
                 rows.append(self._row(subset, labelled, metric, interval))
@@ -146,20 +138,15 @@ def ask(
 ) -> Questions:
     """The questions of a split.
 
-    relevance: split, caption, clip of the clips that fit a caption. scenes: clip, seen,
-    order_partner, for data that the generator made. Raises ValueError for a query whose true clip
-    is not ranked.
+    relevance: split, caption, clip of the clips that fit a caption. scenes: clip and seen, for
+    synthesised clips. Raises ValueError for a query whose true clip is not ranked.
     """
     columns = columns_of(list(split.query_clips), list(split.clips))
     subsets = {"all": np.ones(len(columns), dtype=bool)}
-    partners = np.full(len(columns), -1, dtype=np.int64)
     if scenes is not None:
         of_clips = scenes.set_index("clip").reindex(split.clips)
         seen = of_clips["seen"].astype(str).to_numpy()[columns]
-        column = {str(clip): index for index, clip in enumerate(split.clips)}
-        partner = of_clips["order_partner"].fillna("").to_numpy()
-        partners = np.array([column.get(clip, -1) for clip in partner], dtype=np.int64)[columns]
-        subsets |= {"seen": seen == "1", "unseen": seen == "0", "swapped": partners >= 0}
+        subsets |= {"seen": seen == "1", "unseen": seen == "0"}
     return Questions(
         split=name,
         clips=split.clips,
@@ -167,7 +154,6 @@ def ask(
         columns=columns,
         subsets=subsets,
         relevant=_relevant(relevance[relevance["split"] == name], split),
-        partners=partners,
     )
 
 

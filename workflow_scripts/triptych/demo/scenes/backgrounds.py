@@ -1,11 +1,10 @@
-"""Ten sounds that go on, each a function of (generator, samples) to [samples] at any level."""
+"""Six continuous sounds: functions of (generator, samples) to [samples], at any level."""
 
 from collections.abc import Callable
 
 import numpy as np
 
-from triptych.demo.scenes import signals
-from triptych.demo.scenes.signals import RATE, burst, noise, place, seconds, sine, swept, wander
+from triptych.demo.scenes.signals import RATE, noise, place, seconds, sine, swept, wander
 
 Background = Callable[[np.random.Generator, int], np.ndarray]
 
@@ -60,18 +59,6 @@ def engine(generator: np.random.Generator, samples: int) -> np.ndarray:
     return np.tanh(0.5 * tone * throb) + 0.1 * clatter * (0.4 + 0.6 * throb)
 
 
-def static(generator: np.random.Generator, samples: int) -> np.ndarray:
-    """A radio between stations: noise up to 5 kHz that fades, crackles, a drifting whistle."""
-    hiss = noise(generator, samples, [(150, -20), (300, 0), (4300, 0), (5200, -30), (8000, -60)])
-    crackles = generator.poisson(samples / RATE * 14)
-    clicks = burst(generator, 8, 0.01, 0.0015, [(300, 0), (4500, 0), (6000, -40)])
-    chosen = clicks[generator.integers(0, 8, crackles)] * generator.uniform(2, 7, (crackles, 1))
-    pops = place(samples, generator.integers(0, samples, crackles), chosen)
-    drift = generator.uniform(1300, 2600) * (0.9 + 0.2 * wander(generator, samples, 0.8))
-    whistle = 0.35 * sine(swept(drift, samples))
-    return hiss * (0.5 + 0.5 * wander(generator, samples, 2.0)) + pops + whistle
-
-
 def crickets(generator: np.random.Generator, samples: int) -> np.ndarray:
     """Insects: tones of 4 to 5 kHz in 28 pulses a second, which come in two chirps a second."""
     total = np.zeros(samples)
@@ -82,34 +69,6 @@ def crickets(generator: np.random.Generator, samples: int) -> np.ndarray:
         pulses = gain * tone * pulses
         total += pulses * np.clip((0.55 - chirp) * 20, 0, 1) * np.clip(chirp * 20, 0, 1)
     return total + 0.02 * noise(generator, samples, [(500, -10), (3000, 0), (9000, -3)])
-
-
-def crowd(generator: np.random.Generator, samples: int) -> np.ndarray:
-    """Babble: seven voices, each of its own pitch and in syllables, through formants."""
-    voices = np.zeros(samples)
-    for _ in range(7):
-        pitch = generator.uniform(95, 230) * (0.85 + 0.4 * wander(generator, samples, 2.5))
-        turns = swept(pitch, samples, generator.uniform())
-        syllables = wander(generator, samples, generator.uniform(7, 11)) ** 2
-        phrases = np.clip(3 * wander(generator, samples, 1.2) - 0.6, 0, 1)
-        voices += ((turns % 1) - 0.5) * syllables * phrases * generator.uniform(0.5, 1)
-    vowels = [(80, -14), (250, 0), (600, 0), (950, -12), (1400, -8), (2000, -14), (2600, -12)]
-    breath = noise(generator, samples, [(200, -18), (600, -3), (1500, 0), (4600, -8), (8000, -30)])
-    hum = 0.02 * breath * (0.5 + wander(generator, samples, 6))
-    return signals.filtered(voices, [*vowels, (3600, -20), (5000, -36), (11000, -60)]) + hum
-
-
-def buzz(generator: np.random.Generator, samples: int) -> np.ndarray:
-    """Mains hum: an unmoving saw of 100 or 120 Hz with all its harmonics."""
-    mains = float(generator.choice([100.0, 120.0]))
-    turns = swept(mains, samples, generator.uniform())
-    saw = (turns % 1) - 0.5
-    beat = 1 + 0.08 * sine(swept(generator.uniform(0.5, 1.5), samples))
-    bright = generator.uniform(-14, -6)
-    curve = [(60, 0), (400, -2), (1500, bright), (5000, bright - 14), (11000, bright - 30)]
-    return signals.filtered(saw, curve) * beat + 0.004 * noise(
-        generator, samples, [(500, 0), (8000, -6)]
-    )
 
 
 def stream(generator: np.random.Generator, samples: int) -> np.ndarray:
@@ -127,16 +86,11 @@ def stream(generator: np.random.Generator, samples: int) -> np.ndarray:
     return place(samples, generator.integers(0, samples, count), bubbles) + flow * rush
 
 
-def fan(generator: np.random.Generator, samples: int) -> np.ndarray:
-    """A fan: even noise below 3 kHz, fluttering with the blades, and the blades' faint tone."""
-    air = noise(generator, samples, [(40, -10), (150, 0), (900, -3), (2600, -14), (6000, -32)])
-    blades = generator.uniform(13, 18)
-    turns = swept(blades, samples, generator.uniform())
-    tone = sine(12 * turns) + 0.5 * sine(24 * turns) + 0.3 * sine(36 * turns)
-    return air * (1 + 0.55 * sine(turns)) + 0.45 * tone
-
-
 BACKGROUNDS: dict[str, Background] = {
-    each.__name__: each
-    for each in (rain, wind, waves, engine, static, crickets, crowd, buzz, stream, fan)
+    "rain": rain,
+    "wind": wind,
+    "waves": waves,
+    "engine": engine,
+    "crickets": crickets,
+    "stream": stream,
 }

@@ -8,12 +8,11 @@ import string
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from triptych.demo.scenes.language import VOCABULARY, WORDS
+from triptych.demo.scenes.language import WORDS
 from triptych.demo.scenes.mixing import Scene
 from triptych.demo.scenes.plan import divide, scenes_to_find, training_scenes
 from triptych.demo.scenes.signals import RATE, keyed
@@ -109,25 +108,30 @@ def catalogue(settings: Settings) -> Catalogue:
     """All clips, a function of the settings."""
     seed = settings.seed
     divided = divide(seed)
-    counts = {"development": settings.development - SHARED["development"]}
-    counts |= {"audiocaps": settings.audiocaps, "wavcaps": settings.wavcaps}
+    counts = {
+        "development": settings.development - SHARED["development"],
+        "audiocaps": settings.audiocaps,
+        "wavcaps": settings.wavcaps,
+    }
     plans = {
         name: training_scenes(count, divided.training, keyed("scenes", name, seed))
         for name, count in counts.items()
     }
-    trained = {scene.combination for scene in plans["development"]}
-    clotho = {"development": plans["development"]}
-    shared: list[Scene] = []
+    development = plans["development"]
+    trained = {scene.combination for scene in development}
+    clotho, shared = {"development": development}, list[Scene]()
     for split in ("evaluation", "validation", "challenge"):
-        held_out = divided.validation if split == "validation" else divided.evaluation
-        count = getattr(settings, split) - SHARED.get(split, 0)
-        generator = keyed("scenes", split, seed)
-        # validation gets one of evaluation's scenes besides, so it must not have it already
-        but = shared if split == "validation" else ()
-        found = scenes_to_find(count, plans["development"], held_out, generator, but)
-        # those that training may have, and whose swapped partner wouldn't be alone
-        shareable = [s for s in found if s.relation != "then" and s.combination in trained]
-        shared += shareable[: SHARES[split]]
+        found = scenes_to_find(
+            getattr(settings, split) - SHARED.get(split, 0),
+            development,
+            divided.validation if split == "validation" else divided.evaluation,
+            keyed("scenes", split, seed),
+            # validation gets one of evaluation's scenes besides, so it must not have it already
+            without=shared if split == "validation" else (),
+        )
+        # Those that training may have and whose sound_id is known (`_number`).
+        known = [s for s in found if s.relation != "then" and s.combination in trained]
+        shared += known[: SHARES[split]]
         clotho[split] = found
     made = Catalogue(
         {split: _clips("clotho", split, clotho[split], settings) for split in CLOTHO},
@@ -154,7 +158,7 @@ def _clips(dataset: str, split: str, scenes: Sequence[Scene], settings: Settings
     clips = []
     for number, scene in enumerate(scenes):
         key = ("clip", settings.seed, dataset, split, number)
-        # two sounds in turn need time: the longer half of the lengths
+        # Two sounds in turn need time: the longer half of the lengths.
         least = (shortest + longest) / 2 if scene.relation == "then" else shortest
         length = keyed("seconds", *key).uniform(least, longest)
         clips.append(Clip(dataset, split, scene, round(length * RATE) / RATE, key))
@@ -218,13 +222,11 @@ def titles(scenes: Sequence[Scene], generator: np.random.Generator) -> list[str]
     names = []
     for number, scene in enumerate(scenes):
         event = scene.events[int(generator.integers(len(scene.events)))]
-        tag = VOCABULARY[event].tags[0]
+        tag = WORDS["classes"][event]["tags"][0]
         place = WORDS["places"][int(generator.integers(len(WORDS["places"])))]
-        year, month, day = (int(generator.integers(*ends)) for ends in ((5, 15), (1, 13), (1, 29)))
         words = {"tag": tag, "Tag": tag.capitalize(), "place": place, "Place": place.capitalize()}
         pattern = WORDS["titles"][int(generator.integers(len(WORDS["titles"])))]
-        date = f"{year:02}{month:02}{day:02}"
-        names.append(pattern.format(**words, date=date, n=number + 1))
+        names.append(pattern.format(**words, n=number + 1))
     return names
 
 
@@ -261,17 +263,18 @@ def _leak(
 
 
 def scene_table(made: Catalogue) -> pd.DataFrame:
-    """What every clip truly holds; but for the challenge's, whose truth nobody is told."""
-    rows, trained = [], made.trained
+    """What every clip holds, except for the challenge's, whose truth nobody is told."""
     labelled = {split: made.clotho[split] for split in LABELLED}
-    for split, clips in (labelled | made.audiocaps | made.wavcaps).items():
-        tested = split in ("validation", "evaluation")
-        partners = {clip.scene: clip.name for clip in clips} if tested else {}
-        for clip in clips:
-            scene = clip.scene
-            row: dict[str, Any] = {"clip": clip.name, "split": split, **asdict(scene)}
-            row |= {"combination": scene.combination, "seen": int(scene.combination in trained)}
-            swapped = scene.relation == "then"
-            rows.append(row | {"order_partner": partners.get(scene.swapped(), "") * swapped})
-    columns = ["clip", "split", "relation", "first", "second", "combination", "seen", "tempo"]
-    return pd.DataFrame(rows)[[*columns, "distance", "count", "order_partner"]]
+    trained = made.trained
+    rows = [
+        {
+            "clip": clip.name,
+            "split": split,
+            **asdict(clip.scene),
+            "combination": clip.scene.combination,
+            "seen": int(clip.scene.combination in trained),
+        }
+        for split, clips in (labelled | made.audiocaps | made.wavcaps).items()
+        for clip in clips
+    ]
+    return pd.DataFrame(rows)

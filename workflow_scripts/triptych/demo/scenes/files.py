@@ -5,7 +5,6 @@ clotho/clotho_metadata_{split}.csv     file_name,keywords,sound_id,sound_link,st
                                        manufacturer,license                              ISO-8859-1
 clotho/retrieval_audio_metadata.csv    the same columns, of the challenge
 clotho/retrieval_captions.csv          caption
-clotho/metadata_eval.csv               query,audio_filenames (a Python list)
 audiocaps/{train,val,test}.csv         audiocap_id,youtube_id,start_time,caption
 wavcaps/json_files/<Part>/<name>.json  {"num_captions_per_audio": 1, "data": [...]}
 captions/variations.json               Clotho's captions in other words, as Primus et al. published
@@ -30,15 +29,7 @@ from triptych.demo.scenes.catalogue import (
     sound_ids,
     titles,
 )
-from triptych.demo.scenes.language import (
-    WORDS,
-    Caption,
-    answers,
-    captions,
-    keywords,
-    machine_caption,
-    paraphrases,
-)
+from triptych.demo.scenes.language import WORDS, captions, keywords, machine_caption, paraphrases
 from triptych.demo.scenes.signals import RATE, keyed
 
 FILE_RATES = {"clotho": 44_100, "audiocaps": 44_100, "wavcaps": 32_000}
@@ -72,12 +63,9 @@ def path_of(clip: Clip) -> str:
 
 def write_tables(clips: Catalogue, folder: Path, seed: int) -> None:
     """Write all tables and lists of the clips to the folder of all data."""
-    told = {
-        split: _captions_of(clips.clotho[split], 5, split != "development", seed)
-        for split in LABELLED
-    }
-    _write_clotho(clips.clotho, told, folder / "clotho", seed)
-    _write_variations(clips.clotho, told, folder / "captions/variations.json", seed)
+    texts = {split: _captions_of(clips.clotho[split], 5, seed) for split in LABELLED}
+    _write_clotho(clips.clotho, texts, folder / "clotho", seed)
+    _write_variations(clips.clotho, texts, folder / "captions/variations.json", seed)
     _write_audiocaps(clips.audiocaps, folder / "audiocaps", seed)
     for part, members in clips.wavcaps.items():
         records = _wavcaps_records(part, members, seed)
@@ -86,39 +74,25 @@ def write_tables(clips: Catalogue, folder: Path, seed: int) -> None:
     _write_leak_lists(clips, folder / "leaks", seed)
 
 
-def _captions_of(
-    clips: Sequence[Clip], count: int, held_out: bool, seed: int
-) -> list[list[Caption]]:
-    """`count` captions of each clip, all different, perhaps in words that training lacks."""
-    taken: set[str] = set()
-    return [
-        captions(clip.scene, count, keyed("captions", seed, clip.name), held_out, taken)
-        for clip in clips
-    ]
+Texts = list[list[str]]
+"""Captions of each clip."""
+
+
+def _captions_of(clips: Sequence[Clip], count: int, seed: int) -> Texts:
+    return [captions(clip.scene, count, keyed("captions", seed, clip.name)) for clip in clips]
 
 
 def _write_clotho(
-    splits: Mapping[str, Sequence[Clip]],
-    captions: Mapping[str, list[list[Caption]]],
-    folder: Path,
-    seed: int,
+    splits: Mapping[str, Sequence[Clip]], texts: Mapping[str, Texts], folder: Path, seed: int
 ) -> None:
-    for split, texts in captions.items():
+    for split, lines in texts.items():
         clips = splits[split]
         columns = {"file_name": [clip.file_name for clip in clips]}
-        columns |= {f"caption_{i + 1}": [own[i].text for own in texts] for i in range(5)}
+        columns |= {f"caption_{i + 1}": [of_clip[i] for of_clip in lines] for i in range(5)}
         write_csv(pd.DataFrame(columns), folder / f"clotho_captions_{split}.csv")
         _write_metadata(clips, folder / f"clotho_metadata_{split}.csv", seed)
-    # Every caption with all clips that it describes.
-    clips, rows = splits["evaluation"], []
-    for clip, own in zip(clips, captions["evaluation"], strict=True):
-        for caption in own:
-            right = [each for each in clips if answers(each.scene, clip.scene, caption.mentions)]
-            rows.append((caption.text, str([each.file_name for each in right])))
-    labels = pd.DataFrame(sorted(rows), columns=["query", "audio_filenames"])
-    write_csv(labels, folder / "metadata_eval.csv")
     challenge = splits["challenge"]
-    queries = [own[0].text for own in _captions_of(challenge, 1, True, seed)]
+    queries = [of_clip[0] for of_clip in _captions_of(challenge, 1, seed)]
     order = keyed("query order", seed).permutation(len(queries))
     shuffled = pd.DataFrame({"caption": [queries[i] for i in order]})
     write_csv(shuffled, folder / "retrieval_captions.csv")
@@ -152,20 +126,21 @@ def _sound_link(sound_id: str, uploader: str) -> str:
 
 
 def _write_variations(
-    splits: Mapping[str, Sequence[Clip]],
-    captions: Mapping[str, Sequence[Sequence[Caption]]],
-    path: Path,
-    seed: int,
+    splits: Mapping[str, Sequence[Clip]], texts: Mapping[str, Texts], path: Path, seed: int
 ) -> None:
-    known = {each.plain for texts in captions.values() for own in texts for each in own}
-    records = []
-    for split, texts in captions.items():
-        for clip, own in zip(splits[split], texts, strict=True):
-            for place, caption in enumerate(own):
-                generator = keyed("paraphrases", seed, clip.name, place)
-                told = paraphrases(clip.scene, caption, generator, known)
-                record = {"path": f"{split}/{clip.file_name}", "caption": caption.text}
-                records.append(record | {"variations": told})
+    known = {text for lines in texts.values() for of_clip in lines for text in of_clip}
+    records = [
+        {
+            "path": f"{split}/{clip.file_name}",
+            "caption": text,
+            "variations": paraphrases(
+                clip.scene, keyed("paraphrases", seed, clip.name, place), known
+            ),
+        }
+        for split, lines in texts.items()
+        for clip, of_clip in zip(splits[split], lines, strict=True)
+        for place, text in enumerate(of_clip)
+    ]
     _write(json.dumps(records, indent=1) + "\n", path)
 
 
@@ -174,10 +149,10 @@ def _write_audiocaps(splits: Mapping[str, Sequence[Clip]], folder: Path, seed: i
     number = 1
     for split, clips in splits.items():
         rows = []
-        told = _captions_of(clips, 1 if split == "train" else 5, False, seed)
-        for clip, own in zip(clips, told, strict=True):
-            for caption in own:
-                rows.append((number, clip.video_id, _start(clip), caption.text))
+        texts = _captions_of(clips, 1 if split == "train" else 5, seed)
+        for clip, of_clip in zip(clips, texts, strict=True):
+            for text in of_clip:
+                rows.append((number, clip.video_id, _start(clip), text))
                 number += 1
         columns = ["audiocap_id", "youtube_id", "start_time", "caption"]
         write_csv(pd.DataFrame(rows, columns=columns), folder / f"{split}.csv")

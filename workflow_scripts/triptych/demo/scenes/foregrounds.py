@@ -1,8 +1,6 @@
-"""Sixteen sounds that happen: eight that go on at a tempo, eight that are counted.
+"""Ten sounds that repeat: each function gives some variants of one hit, [variants, samples]."""
 
-A class gives hits, [variants, samples], whose parameters are drawn once a clip; where they fall is
-decided by tempo or count. The siren alone is one unbroken sweep.
-"""
+from collections.abc import Callable
 
 import numpy as np
 
@@ -16,11 +14,7 @@ from triptych.demo.scenes.signals import (
     sine,
     struck,
     swept,
-    wander,
 )
-
-TEMPI = {"slow": 0.5, "normal": 1.0, "fast": 2.0}
-COUNTS = {"once": 1, "twice": 2, "several": 4}
 
 
 def bird(generator: np.random.Generator) -> np.ndarray:
@@ -31,13 +25,6 @@ def bird(generator: np.random.Generator) -> np.ndarray:
     bend = generator.uniform(-700, 700, (3, 1)) * np.sin(np.pi * ramp)
     tones = sine(swept(start + (stop - start) * ramp + bend, samples))
     return tones * np.sin(np.pi * ramp) ** 0.7 * generator.uniform(0.6, 1, (3, 1))
-
-
-def clock(generator: np.random.Generator) -> np.ndarray:
-    """Tick and tock: two ringing modes of a few milliseconds."""
-    low, high = generator.uniform(2100, 2500), generator.uniform(3600, 4200)
-    frequencies = np.array([[low, high], [0.93 * low, 0.95 * high]])
-    return struck(frequencies, np.array([[0.008, 0.005]]), np.array([[1, 0.8], [0.8, 0.6]]), 0.05)
 
 
 def footsteps(generator: np.random.Generator) -> np.ndarray:
@@ -56,24 +43,6 @@ def hammer(generator: np.random.Generator) -> np.ndarray:
     ringing = struck(frequencies, decays, generator.uniform(0.4, 1, (2, 7)), 0.4)
     click = burst(generator, 2, 0.4, 0.004, [(500, -10), (3000, 0), (9000, 0)])
     return ringing / np.abs(ringing).max() + 0.8 * click
-
-
-def typing(generator: np.random.Generator) -> np.ndarray:
-    """Keys: a bright click down and a weaker one up, each key of its own colour."""
-    down = burst(generator, 6, 0.09, 0.003, [(200, -14), (1500, -4), (4000, 0), (9000, -6)])
-    up = burst(generator, 6, 0.09, 0.002, [(800, -16), (3000, -2), (6000, 0), (10000, -4)])
-    gap = round(0.05 * RATE)
-    thud = struck(generator.uniform(220, 420, (6, 1)), np.array([[0.012]]), np.array([[0.5]]), 0.09)
-    key = down + thud + 0.4 * np.pad(up, ((0, 0), (gap, 0)))[:, : down.shape[1]]
-    return key * generator.uniform(0.5, 1, (6, 1))
-
-
-def clapping(generator: np.random.Generator) -> np.ndarray:
-    """Hands: bursts of noise around one to three kilohertz."""
-    centre = generator.uniform(1100, 1700)
-    curve = [(centre / 4, -26), (centre, 0), (2 * centre, -4), (8000, -24)]
-    claps = burst(generator, 4, 0.12, generator.uniform(0.010, 0.016), curve)
-    return claps * generator.uniform(0.7, 1, (4, 1))
 
 
 def frog(generator: np.random.Generator) -> np.ndarray:
@@ -108,14 +77,6 @@ def bell(generator: np.random.Generator) -> np.ndarray:
     return struck(frequencies[None], decays, gains, 1.6)
 
 
-def knock(generator: np.random.Generator) -> np.ndarray:
-    """Knuckles on wood: modes of 180, 310 and 520 Hz of 20 to 30 ms, and a dull click."""
-    tune = generator.uniform(0.85, 1.2)
-    frequencies = tune * np.array([180.0, 310.0, 520.0]) * generator.uniform(0.98, 1.02, (2, 1))
-    ringing = struck(frequencies, np.array([0.03, 0.025, 0.02]), np.array([1.0, 0.9, 0.6]), 0.15)
-    return ringing + 0.6 * burst(generator, 2, 0.15, 0.003, [(100, 0), (1500, -3), (5000, -30)])
-
-
 def phone(generator: np.random.Generator) -> np.ndarray:
     """A telephone: two tones of 1300 and 1700 Hz that alternate twenty times a second."""
     samples = round(0.36 * RATE)
@@ -134,13 +95,6 @@ def horn(generator: np.random.Generator) -> np.ndarray:
     reeds = sum(np.tanh(2.5 * sine(swept(tune * pitch, samples))) for pitch in (410.0, 510.0))
     curve = [(200, -6), (500, 0), (2500, -3), (5000, -18), (9000, -40)]
     return (filtered(np.asarray(reeds), curve) * edges(samples, 0.02, 0.04))[None]
-
-
-def beep(generator: np.random.Generator) -> np.ndarray:
-    """An electronic beep: a pure tone of about 1 kHz."""
-    samples = round(generator.uniform(0.14, 0.22) * RATE)
-    tone = sine(swept(generator.uniform(930, 1080), samples))
-    return (tone * edges(samples, 0.004, 0.006))[None]
 
 
 def door(generator: np.random.Generator) -> np.ndarray:
@@ -162,70 +116,28 @@ def glass(generator: np.random.Generator) -> np.ndarray:
     return struck(frequencies[None], decays, gains, 0.7)
 
 
-SIREN_RATE = 0.6
-"""Sweeps of the siren a second at normal tempo."""
-
-
-def siren(generator: np.random.Generator, samples: int, tempo: str) -> np.ndarray:
-    """A wail [samples] that sweeps slowly between about 500 and 1300 Hz, from its lowest on."""
-    rate = SIREN_RATE * TEMPI[tempo] * generator.uniform(0.92, 1.08)
-    sweep = swept(rate, samples, generator.uniform(-0.4, -0.1))
-    turns = swept(generator.uniform(870, 930) + 400 * sine(sweep), samples)
-    voice = sine(turns) + 0.35 * sine(2 * turns) + 0.18 * sine(3 * turns)
-    return voice * (0.8 + 0.2 * wander(generator, samples, 3)) * edges(samples, 0.05, 0.05)
-
-
-STEADY = {
-    "bird": (bird, 3.0, 0.12),
-    "clock": (clock, 2.0, 0.0),
-    "footsteps": (footsteps, 1.8, 0.03),
-    "hammer": (hammer, 2.0, 0.03),
-    "typing": (typing, 6.0, 0.3),
-    "clapping": (clapping, 3.0, 0.04),
-    "frog": (frog, 1.6, 0.06),
+FOREGROUNDS: dict[str, tuple[Callable[[np.random.Generator], np.ndarray], float]] = {
+    "bird": (bird, 3.0),
+    "footsteps": (footsteps, 1.8),
+    "hammer": (hammer, 2.0),
+    "frog": (frog, 1.6),
+    "dog": (dog, 2.0),
+    "bell": (bell, 1.4),
+    "phone": (phone, 1.7),
+    "horn": (horn, 1.7),
+    "door": (door, 1.5),
+    "glass": (glass, 2.2),
 }
-"""Sounds that go on at a tempo: hits a second at normal tempo, and the standard deviation of a
-hit's place, as a part of the interval."""
-
-COUNTED = {
-    "dog": (dog, 0.5),
-    "bell": (bell, 0.7),
-    "knock": (knock, 0.35),
-    "phone": (phone, 0.6),
-    "horn": (horn, 0.6),
-    "beep": (beep, 0.45),
-    "door": (door, 0.6),
-    "glass": (glass, 0.5),
-}
-"""Sounds that are counted: seconds from one to the next, where there is room."""
-
-WITH_TEMPO = (*STEADY, "siren")
-WITH_COUNT = tuple(COUNTED)
-FOREGROUNDS = (*WITH_TEMPO, *WITH_COUNT)
+"""By class: the function, and its hits a second."""
 
 
-def foreground(
-    name: str, generator: np.random.Generator, samples: int, tempo: str, count: str
-) -> np.ndarray:
-    """A foreground [samples] of one class, at any level. tempo: of TEMPI, for WITH_TEMPO; count: of
-    COUNTS, for the others."""
-    if name == "siren":
-        return siren(generator, samples, tempo)
-    if name in STEADY:
-        make, rate, jitter = STEADY[name]
-        hits = make(generator)
-        interval = RATE / (rate * TEMPI[tempo] * generator.uniform(0.92, 1.08))
-        first = generator.uniform(0.02, 0.35) * interval
-        starts = np.arange(first, samples - 0.02 * RATE, interval)
-        starts += interval * jitter * generator.standard_normal(starts.size)
-    else:  # so close that all fit in, and the group anywhere in the room left
-        make, spacing = COUNTED[name]
-        hits, times = make(generator), COUNTS[count]
-        body = min(hits.shape[1], round(0.42 * RATE))  # what rings longer may be cut
-        closest = (samples - body) / max(times - 1, 1)
-        spacing = min(spacing * generator.uniform(0.9, 1.1) * RATE, closest)
-        room = max(samples - body - (times - 1) * spacing, 0)
-        starts = generator.uniform(0, room) + spacing * np.arange(times)
+def foreground(name: str, generator: np.random.Generator, samples: int) -> np.ndarray:
+    """A sound [samples] of one class, at any level."""
+    make, rate = FOREGROUNDS[name]
+    hits = make(generator)
+    interval = RATE / (rate * generator.uniform(0.7, 1.4))
+    starts = np.arange(generator.uniform(0.02, 0.35) * interval, samples - 0.02 * RATE, interval)
+    starts += 0.05 * interval * generator.standard_normal(starts.size)
     starts = np.clip(starts, 0, samples - 1).astype(int)
     gains = generator.uniform(0.8, 1.0, (starts.size, 1))
     return place(samples, starts, hits[np.arange(starts.size) % len(hits)] * gains)

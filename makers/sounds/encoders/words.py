@@ -1,6 +1,6 @@
 """The text side with which the small model learns: a weighed mean of words' vectors.
 
-What is shipped has another (`phrases.py`).
+The shipped model has another (`makers/sounds/phrases.py`).
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from triptych.audio.models.sentence_encoders import SentenceSettings
 
 
 @dataclass(frozen=True)
-class WordsSettings(SentenceSettings):
+class Settings(SentenceSettings):
     """A weighed mean of words' vectors."""
 
     special: ClassVar[int] = 5  # BERT's, before the words
@@ -22,7 +22,7 @@ class WordsSettings(SentenceSettings):
     def network(config: Mapping[str, Any], dropout: float) -> nn.Module:
         """The mean, and two layers."""
         size = config["vocab_size"], config["hidden_size"]
-        return WeighedWords(*size, WordsSettings.special, dropout)
+        return WeighedWords(*size, Settings.special, dropout)
 
 
 class WeighedWords(nn.Module):
