@@ -56,7 +56,7 @@ def tiny_mpnet(folder):
 
 @pytest.fixture(scope="module")
 def added(tmp_path_factory):
-    """A checkout of the one study, the files that each recipe touched, and what was there before."""
+    """A checkout of one study, the files that each recipe touched, and what was there before."""
     checkout = copy_checkout(tmp_path_factory.mktemp("encoders"))
     keep_alone(checkout.root, "audio")
     tiny = {"scale": "custom", "audio": merged(TINY["audio"], SMALL)}
