@@ -44,7 +44,7 @@ rule audio_pretrain:
         sources=AUDIO.inputs.sources,
         device=config["device"],
         checkpoint=made("results/checkpoints/audio_pretrain/{pair}-{corpus}"),
-        code=code("audio_pretrain"),
+        code=code("audio_pretrain", AUDIO.encoders),
     script:
         "../workflow_scripts/audio/pretrain.py"
 
@@ -78,7 +78,7 @@ rule audio_finetune:
         sources=AUDIO.inputs.sources,
         device=config["device"],
         checkpoint=made("results/checkpoints/audio_finetune/{pair}-{corpus}"),
-        code=code("audio_finetune"),
+        code=code("audio_finetune", AUDIO.encoders),
     script:
         "../workflow_scripts/audio/finetune.py"
 

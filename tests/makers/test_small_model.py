@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from makers.sounds.words import WeighedWords
 from stops import Never, StopAfter
 
 from makers.sounds import pool as pool_module
 from makers.sounds.catalogue import KINDS
+from makers.sounds.encoders.words import WeighedWords
 from makers.sounds.learning import LearningSettings, learn, write_learned
 from makers.sounds.mixing import Measured, Mixer, write_measured
 from makers.sounds.pool import Pool, PoolSettings, write_pool

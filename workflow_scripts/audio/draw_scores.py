@@ -16,15 +16,15 @@ from triptych.report.palette import write_figure
 from triptych.report.tables import write_table
 
 with job(snakemake):
-    given, output, params = snakemake.input, snakemake.output, snakemake.params
+    files, output, params = snakemake.input, snakemake.output, snakemake.params
     study, scale = AudioStudy.read(**params.study), params.scale
-    metrics, queries = read_rows(given.metrics), read_rows(given.queries)
-    published = pd.read_csv(given.published)
+    metrics, queries = read_rows(files.metrics), read_rows(files.queries)
+    published = pd.read_csv(files.published)
     table2 = table2_long(
-        metrics, queries, read_rows(given.ensembles), published, study, scale=scale
+        metrics, queries, read_rows(files.ensembles), published, study, scale=scale
     )
     write_table(table2, table2_tables(table2), output.table2)
-    ensembles = ensembles_long(read_rows(given.subsets), study, scale=scale)
+    ensembles = ensembles_long(read_rows(files.subsets), study, scale=scale)
     write_table(ensembles, ensembles_tables(ensembles), output.ensembles)
     beyond = beyond_long(metrics, study, scale=scale)
     write_figure(beyond_figure(beyond), beyond, output.beyond)

@@ -22,8 +22,8 @@ with job(snakemake):
         params.runs,
         [Path(snakemake.output[0], Path(run["folder"]).name) for run in params.runs],
         plan,
-        params.device,
-        params.checkpoint,
-        result_fingerprint(dict(params.items()), files),
-        StopRequest(scheduler_limit(snakemake.resources.get("runtime"))),
+        device=params.device,
+        checkpoint=params.checkpoint,
+        made_from=result_fingerprint(dict(params.items()), files),
+        stop=StopRequest(scheduler_limit(snakemake.resources.get("runtime"))),
     )

@@ -30,8 +30,8 @@ with job(snakemake):
         params.runs,
         [snakemake.output[0]],
         plan,
-        params.device,
-        params.checkpoint,
-        result_fingerprint(dict(params.items()), files),
-        StopRequest(scheduler_limit(snakemake.resources.get("runtime"))),
+        device=params.device,
+        checkpoint=params.checkpoint,
+        made_from=result_fingerprint(dict(params.items()), files),
+        stop=StopRequest(scheduler_limit(snakemake.resources.get("runtime"))),
     )

@@ -6,12 +6,12 @@ from triptych.core.files import write_csv
 from triptych.core.job import job
 
 with job(snakemake):
-    given, params, output = snakemake.input, snakemake.params, snakemake.output
+    files, params, output = snakemake.input, snakemake.params, snakemake.output
     scores = score_runs(
         params.runs,
         params.members,
-        clips=read_table(given.clips),
-        relevance=read_table(given.relevance),
+        clips=read_table(files.clips),
+        relevance=read_table(files.relevance),
         scenes=read_table(params.scenes) if params.scenes else None,
     )
     write_csv(scores.metrics, output.metrics)

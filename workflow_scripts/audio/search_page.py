@@ -11,13 +11,13 @@ from triptych.core.job import job
 from triptych.report.page import TEMPLATES
 
 with job(snakemake):
-    given, params = snakemake.input, snakemake.params
+    files, params = snakemake.input, snakemake.params
     split = read_embeddings(Path(params.run["folder"]) / "embeddings.npz")["evaluation"]
     html = search_page(
         split,
-        read_table(given.clips),
-        read_table(given.captions),
-        ClipStore([given.shards]),
+        read_table(files.clips),
+        read_table(files.captions),
+        ClipStore([files.shards]),
         queries=params.settings["queries"],
         style=(TEMPLATES / "style.css").read_text(encoding="utf-8"),
         run=params.run,

@@ -1,4 +1,4 @@
-"""How large the audio study's data are."""
+"""Sizes of the audio study's data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Clips:
-    """How many recordings, and how many captions all of them have together."""
+    """Numbers of recordings and of their captions."""
 
     count: int
     captions: int
@@ -36,11 +36,11 @@ def clips_of(config: Mapping[str, Any], dataset: str) -> dict[str, Clips]:
     if source["source"] == "none":
         return {}
     if source["source"] == "synthesised":
-        made = config["synthesis"]
+        synthesis = config["synthesis"]
         if dataset != "clotho":
-            return {"all": Clips(made[dataset], made[dataset])}
+            return {"all": Clips(synthesis[dataset], synthesis[dataset])}
         named = {"retrieval_audio": "challenge"}
-        counts = {split: made[named.get(split, split)] for split in CLOTHO}
+        counts = {split: synthesis[named.get(split, split)] for split in CLOTHO}
         return {split: Clips(count, 5 * count) for split, count in counts.items()}
     parts = {"clotho": CLOTHO, "audiocaps": AUDIOCAPS, "wavcaps": WAVCAPS}[dataset]
     return {name: parts[name] for name in source.get("parts", parts)}

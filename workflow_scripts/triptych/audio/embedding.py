@@ -122,7 +122,7 @@ def _portions(embed: Callable[[slice], Tensor], rows: int, size: int) -> list[Te
 
 
 def _ahead(read: Callable[[Sequence[int]], T], groups: Sequence[Sequence[int]]) -> Iterator[T]:
-    """What `read` makes of each group; the next one is read in a thread while this one is used."""
+    """Read groups in order, the next one in a thread while this one is used."""
     with ThreadPoolExecutor(1) as pool:
         following = pool.submit(read, groups[0])
         for group in groups[1:]:

@@ -32,7 +32,7 @@ def audio_runs(config: Mapping[str, Any]) -> list[Run]:
             _check("pairs", name, kind, config[kind])
     main, *members = map(tuple, [config["main"], *config["ensemble"]["members"]])
     for key, pair in [("main", main), *(("ensemble.members", member) for member in members)]:
-        _check(key, list(pair), "pairs", [list(each) for each in pairs])
+        _check(key, list(pair), "pairs", [list(pair) for pair in pairs])
     for key in ("evaluated", "replicated", "leaky", "submitted"):
         if config.get(key) is not None:
             _check(key, config[key], "corpora", config["corpora"])
@@ -54,11 +54,11 @@ def audio_runs(config: Mapping[str, Any]) -> list[Run]:
     return list(distinct.values())
 
 
-def _check(key: str, given: Any, of: str, allowed: Iterable[Any]) -> None:
+def _check(key: str, value: Any, of: str, allowed: Iterable[Any]) -> None:
     """Raise ValueError where a key of the config names what another one doesn't define."""
-    if given not in allowed:
+    if value not in allowed:
         names = ", ".join(map(str, allowed))
-        raise ValueError(f"audio.{key} names {given!r}; expected one of audio.{of}: {names}")
+        raise ValueError(f"audio.{key} names {value!r}; expected one of audio.{of}: {names}")
 
 
 def pair_name(pair: Pair) -> str:
@@ -79,13 +79,13 @@ def _table2(pairs: list[Pair], main: Pair, corpus: str, seeds: list[int]) -> lis
 
 
 def training_of(config: Mapping[str, Any], corpus: str, stage: str) -> dict[str, Any]:
-    """How a stage (pretraining or finetuning) trains on a corpus: common values, the stage's own,
+    """Settings of a stage (pretraining or finetuning) on a corpus: common values, the stage's own,
     and the corpus' precision where it names one. config: the section `audio`.
     """
     stages = config["stages"]
     of_corpus = config["corpora"][corpus]
-    own = {key: of_corpus[key] for key in ("precision",) if key in of_corpus}
-    return {**stages["common"], **stages[stage], **own}
+    overrides = {key: of_corpus[key] for key in ("precision",) if key in of_corpus}
+    return {**stages["common"], **stages[stage], **overrides}
 
 
 def _row(pair: Pair, corpus: str, stage: str, captions: str, seed: int) -> Run:

@@ -31,14 +31,14 @@ class Inputs:
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
         """config: its section `audio`; sources: the section `audio` of resources/sources.yaml."""
         self._config = config
-        self.files = {group: each["files"] for group, each in sources.items()}
-        self.sources = {name: each["source"] for name, each in config["sources"].items()}
+        self.files = {group: group_entry["files"] for group, group_entry in sources.items()}
+        self.sources = {name: source["source"] for name, source in config["sources"].items()}
         self.datasets = [name for name, source in self.sources.items() if source != "none"]
-        made = [name for name in self.datasets if self.sources[name] == "synthesised"]
-        if made and len(made) < len(self.datasets):
+        synthesised = [name for name in self.datasets if self.sources[name] == "synthesised"]
+        if synthesised and len(synthesised) < len(self.datasets):
             raise ConfigError(
-                f"config: audio.sources: {', '.join(made)} would be synthesised and "
-                f"{', '.join(sorted(set(self.datasets) - set(made)))} would not; "
+                f"config: audio.sources: {', '.join(synthesised)} would be synthesised and "
+                f"{', '.join(sorted(set(self.datasets) - set(synthesised)))} would not; "
                 "a data set that you don't have is left out by {source: none}"
             )
         self.synthesised = self.sources["clotho"] == "synthesised"
@@ -61,10 +61,10 @@ class Inputs:
             sound = folder if dataset == "clotho" else f"{folder}/audio"
             return Places(folder, sound, [SYNTHESISED], [SYNTHESISED])
         folder = f"{DOWNLOADS}/{dataset}"
-        tables = [each for each in self.downloads(dataset) if each.endswith((".csv", ".json"))]
+        tables = [path for path in self.downloads(dataset) if path.endswith((".csv", ".json"))]
         parts = self._config["sources"]["wavcaps"]["parts"]
         if dataset == "wavcaps":
-            tables = [each for each in tables if any(part in each for part in parts)]
+            tables = [path for path in tables if any(part in path for part in parts)]
         match dataset, source:
             case "clotho", "download":
                 unpacked = [f"{SOUND}/clotho/{split}" for split in CLOTHO_SPLITS]
@@ -81,11 +81,11 @@ class Inputs:
         """The file of multi-positive labels, where the data have one."""
         labels = f"{self.places('clotho').folder}/metadata_eval.csv"
         source = self.sources["clotho"]
-        there = source == "download" or (source == "path" and os.path.exists(labels))
-        return labels if there else None
+        exists = source == "download" or (source == "path" and os.path.exists(labels))
+        return labels if exists else None
 
     def leak_lists(self, wildcards: Any) -> list[str]:
-        """What a corpus needs before its leaks can be looked up."""
+        """Files that list the leaks of a corpus."""
         if self._config["corpora"][wildcards.corpus]["exclude"] == "none":
             return []
         return [SYNTHESISED] if self.synthesised else self.downloads("leaks")
@@ -113,12 +113,12 @@ class Inputs:
         return f"{DOWNLOADS}/clotho/{named.format(wildcards.split)}.7z"
 
     def clotho_files(self, wildcards: Any) -> int | None:
-        """How many recordings that archive must hold, where it is known."""
+        """The number of recordings in that archive, or None if unknown."""
         archive = os.path.basename(self.clotho_archive(wildcards))
-        found: dict[str, Any] = self.files["clotho"][archive]
-        return found.get("clips")
+        entry: dict[str, Any] = self.files["clotho"][archive]
+        return entry.get("clips")
 
     def mp3_archives(self, wildcards: Any) -> list[str]:
         """The archive, or its parts, that hold the MP3 copy of the data set wildcards name."""
-        kept = {"audiocaps": "AUDIOCAPS", "wavcaps": "WavCaps"}[wildcards.dataset]
-        return [each for each in self.downloads("mp3") if os.path.basename(each).startswith(kept)]
+        prefix = {"audiocaps": "AUDIOCAPS", "wavcaps": "WavCaps"}[wildcards.dataset]
+        return [path for path in self.downloads("mp3") if os.path.basename(path).startswith(prefix)]

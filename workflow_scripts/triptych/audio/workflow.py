@@ -1,4 +1,4 @@
-"""What the rules of the audio study ask of its config: rows, settings, files of several jobs."""
+"""The audio section of a config as its rules use it: rows, settings, files of several jobs."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -7,6 +7,8 @@ from typing import Any
 from triptych.audio.captions.settings import check_captions
 from triptych.audio.experiments import Run, audio_runs, pair_name, training_of
 from triptych.audio.inputs import Inputs
+from triptych.audio.models import sentence_encoders
+from triptych.audio.models.entries import encoder_names
 from triptych.audio.models.sentence_encoders import hub_model, sentence_encoder
 from triptych.audio.models.settings import ModelSettings
 from triptych.core.config import ConfigError
@@ -77,15 +79,15 @@ class Workflow:
         self.longest_seconds = {**stages["common"], **stages["pretraining"]}["longest_seconds"]
         self.model = {k: v for k, v in self.config["model"].items() if k != "text_dropout"}
         self.exclusions = {
-            corpus: each["exclude"]
-            for corpus, each in self.config["corpora"].items()
+            corpus: corpus_settings["exclude"]
+            for corpus, corpus_settings in self.config["corpora"].items()
             if corpus in self.corpora
         }
         named = "results/submissions/{author}_{institute}_task6b_submission_{n}_output.csv"
         numbers = (1, 2, 3, 4) if submitted is not None else ()
         self.submissions = [named.format(n=n, **self.config["submission"]) for n in numbers]
-        drawn = products(self.figures, self.TABLES)
-        self.products = sorted({*drawn, *self.submissions, "results/search.html"})
+        report_files = products(self.figures, self.TABLES)
+        self.products = sorted({*report_files, *self.submissions, "results/search.html"})
 
     def _read_models(self, kind: str, read: Callable[[str, Mapping[str, Any]], Any]) -> Any:
         """The settings of the config's models, by their names."""
@@ -121,6 +123,15 @@ class Workflow:
         """Labels of the models; the default is the model's key."""
         return {name: entry.get("label", name) for name, entry in self.config[key].items()}
 
+    def encoders(self, wildcards: Any) -> list[str]:
+        """The modules of a pair's encoders, which count in the digests of its jobs."""
+        audio, text = wildcards.pair.split("-")
+        modules = [type(self._audio_models[audio].audio).__module__]
+        kind = self.config["text_models"][text]["class"]
+        if kind in encoder_names(sentence_encoders.__name__):
+            modules.append(f"{sentence_encoders.__name__}.{kind}")
+        return modules
+
     def rows(self, stage: str) -> Callable[[Any], list[Run]]:
         """Input function: the rows of one stage, pair and corpus."""
         return lambda wildcards: [
@@ -136,8 +147,8 @@ class Workflow:
 
     def one_caption(self, wildcards: Any) -> list[str]:
         """Data sets of whose captions a clip of the corpus has its first one alone."""
-        kept = self.config["corpora"][wildcards.corpus].get("audiocaps_captions", "all")
-        return ["audiocaps"] if kept == "first" else []
+        chosen = self.config["corpora"][wildcards.corpus].get("audiocaps_captions", "all")
+        return ["audiocaps"] if chosen == "first" else []
 
     def variations(self, wildcards: Any) -> str:
         """The new captions that models of a corpus are fine-tuned with."""
@@ -165,13 +176,14 @@ class Workflow:
     def rephrased(self) -> list[str]:
         """Splits that new captions are written for: all that a fine-tuned model trains on."""
         corpora = {run["corpus"] for run in self.runs if run["captions"] == "gpt"}
-        trained = {split for each in corpora for split in self.config["corpora"][each]["splits"]}
+        settings = [self.config["corpora"][corpus] for corpus in corpora]
+        trained = {split for corpus in settings for split in corpus["splits"]}
         return [split for split in SPLITS if split in trained]
 
     def audio_model(self, wildcards: Any) -> dict[str, Any]:
         """The audio model of a pair, as configured."""
-        found: dict[str, Any] = self.config["audio_models"][wildcards.pair.split("-")[0]]
-        return found
+        entry: dict[str, Any] = self.config["audio_models"][wildcards.pair.split("-")[0]]
+        return entry
 
     def audio_weights(self, wildcards: Any) -> str | list[str]:
         """The published weights that a pair's audio model starts from, if it does."""
@@ -187,7 +199,7 @@ class Workflow:
 
     @property
     def claims(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
-        """What the claims are decided by: files, and settings."""
+        """Files and settings that decide the claims."""
         corpus = f"results/audio/corpora/{self.config['evaluated']}"
         files = {
             **{
@@ -209,7 +221,7 @@ class Workflow:
 
     @property
     def page(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
-        """What its part of the page shows beside its figures, or leads to: files, and settings."""
+        """Files and settings of its part of the page, figures apart."""
         tables = ("table1", "table2", "ensembles", "leaks", "beyond")
         files = {
             **{name: [f"results/tables/audio_{name}.csv"] for name in tables},
@@ -220,7 +232,7 @@ class Workflow:
 
     @property
     def study(self) -> dict[str, Any]:
-        """What tables, figures and claims must know of the config."""
+        """The values of the config that tables, figures and claims need."""
         config = self.config
         audio, text = self._labels("audio_models"), self._labels("text_models")
         return {
@@ -251,20 +263,20 @@ class Workflow:
 
     @property
     def trained(self) -> dict[str, Any]:
-        """How the models that claims speak of were trained."""
+        """Training settings of the models that the claims compare."""
         corpus = self.config["evaluated"]
         chosen, stages = self.config["corpora"][corpus], ("pretraining", "finetuning")
         return {
             "exclude": chosen["exclude"],
             "audiocaps_captions": chosen.get("audiocaps_captions", "all"),
-            "precisions": [training_of(self.config, corpus, each)["precision"] for each in stages],
+            "precisions": [training_of(self.config, corpus, name)["precision"] for name in stages],
         }
 
     def facts(self) -> dict[str, str]:
-        """What was run, for the head of the study's part of the page."""
+        """Facts for the head of the study's part of the page."""
         config = self.config
         common = config["stages"]["common"]
-        stages = {name: {**common, **own} for name, own in config["stages"].items()}
+        stages = {name: {**common, **values} for name, values in config["stages"].items()}
 
         def labels(kind: str, position: int) -> str:
             names = dict.fromkeys(pair[position] for pair in config["pairs"])

@@ -80,9 +80,9 @@ def add_commands(commands: Any) -> None:
     search = command(
         commands, "search", _search, "find sounds in an indexed folder", SEARCH, EXAMPLES
     )
-    asked = search.add_mutually_exclusive_group(required=True)
-    asked.add_argument("text", metavar="TEXT", nargs="?", help="what is to be heard, in English")
-    asked.add_argument("--like", type=Path, metavar="FILE", help="a sound that hits resemble")
+    query = search.add_mutually_exclusive_group(required=True)
+    query.add_argument("text", metavar="TEXT", nargs="?", help="what is to be heard, in English")
+    query.add_argument("--like", type=Path, metavar="FILE", help="a sound that hits resemble")
     search.add_argument(
         "-n", type=positive, default=10, metavar="N", dest="count", help="hits (default: 10)"
     )
@@ -145,8 +145,8 @@ def _index(options: argparse.Namespace) -> int:
             f"{path} is the index of {earlier.root}; give another file by --index, or --rebuild"
         )
     model, sha256 = _model_for(earlier, options.model)
-    if told := caution(model):
-        print(told, file=sys.stderr)
+    if warning := caution(model):
+        print(warning, file=sys.stderr)
     embedder = cache(lambda: _embedder(model, options.device))
     request = StopRequest()
     index, update = update_index(
@@ -192,8 +192,8 @@ def _search(options: argparse.Namespace) -> int:
 
     if searcher.caution:
         print(searcher.caution, file=sys.stderr)
-    asked = searcher.sound(options.like, embed) if options.like else searcher.text(options.text)
-    hits = best_hits(searcher.index, asked, options.count)
+    query = searcher.sound(options.like, embed) if options.like else searcher.text(options.text)
+    hits = best_hits(searcher.index, query, options.count)
     print(json.dumps(as_records(hits), indent=1) if options.json else table(hits))
     return 0
 
@@ -211,19 +211,19 @@ def _embedder(model: Path, device: str) -> "Embedder":
     return Embedder(model, device)
 
 
-def _model_for(index: "Index | None", wanted: Path | None) -> tuple[Path, str]:
+def _model_for(index: "Index | None", model: Path | None) -> tuple[Path, str]:
     """The model's folder and digest: the one asked for, or the index's, or the best one.
 
     Raises InputError where the index was made by another one.
     """
     from triptych.apps.sounds.search.trained import checked_model, named_model
 
-    given = Path(index.model) if index and wanted is None else named_model(wanted)
+    folder = Path(index.model) if index and model is None else named_model(model)
     if index is None:
-        return checked_model(given)
-    if not given.is_dir():
-        raise InputError(f"the index was made by the model in {given}, which is gone: {ANEW}")
-    folder, sha256 = checked_model(given)
+        return checked_model(folder)
+    if not folder.is_dir():
+        raise InputError(f"the index was made by the model in {folder}, which is gone: {ANEW}")
+    folder, sha256 = checked_model(folder)
     if sha256 != index.model_sha256:
         raise InputError(
             f"the index was made by another model, {index.model}, than what lies in {folder} now: "
@@ -244,8 +244,8 @@ def _adapt(options: argparse.Namespace) -> int:
     from triptych.apps.sounds.search.trained import named_model
 
     recordings = read_recordings(options.pairs, options.folder)
-    counts = [f"{len(each)} {part}" for part, each in split(recordings).items()]
-    captions = sum(len(each.captions) for each in recordings)
+    counts = [f"{len(members)} {part}" for part, members in split(recordings).items()]
+    captions = sum(len(recording.captions) for recording in recordings)
     say(f"{len(recordings)} recordings with {captions} captions: {', '.join(counts)}")
 
     from triptych.apps.sounds.adapting.adapting import adapt  # imports PyTorch

@@ -84,12 +84,12 @@ def parse_answer(text: str) -> list[str]:
     lines = [line for line in lines if not line.startswith("```")]
     bare = [_BULLET.sub("", line) for line in lines]
     matches = [[pattern.match(line) for line in bare] for pattern in NUMBERINGS.values()]
-    found = [match for match in max(matches, key=lambda row: sum(map(bool, row))) if match]
+    numbered = [match for match in max(matches, key=lambda row: sum(map(bool, row))) if match]
     # One numbered line among several is a caption such as "A. Smith speaks".
-    if len(found) > 1 or (found and len(lines) <= 2 and found[0]["mark"] == "1"):
-        if _counts_twice([match["mark"] for match in found]):
+    if len(numbered) > 1 or (numbered and len(lines) <= 2 and numbered[0]["mark"] == "1"):
+        if _counts_twice([match["mark"] for match in numbered]):
             return []
-        return [_tidy(match.string[match.end() :]) for match in found]
+        return [_tidy(match.string[match.end() :]) for match in numbered]
     bulleted = [new for new, old in zip(bare, lines, strict=True) if new != old]
     return list(map(_tidy, bulleted)) if len(bulleted) > 1 else lines
 

@@ -70,7 +70,7 @@ def words_of(caption: str) -> list[str]:
 
 
 def normalised(caption: str) -> str:
-    """What captions share that differ in case and punctuation only."""
+    """A caption without case and punctuation, to find repetitions."""
     return " ".join(words_of(caption))
 
 
@@ -89,8 +89,8 @@ def problem_of(caption: str, longest_words: int) -> str | None:
     ):
         for pattern in patterns:
             text = ABBREVIATION.sub("", caption) if pattern is SENTENCE_ENDS else caption
-            if found := pattern.search(text):
-                return f"{rule} ({found[0].strip()})"
+            if match := pattern.search(text):
+                return f"{rule} ({match[0].strip()})"
     return _not_english(words, caption)
 
 

@@ -181,14 +181,14 @@ class Service:
     def _explanation(self, status: int, code: str) -> str:
         """An error in our own words: what a server writes may echo the key."""
         plain = re.fullmatch(r"[a-z_]{1,40}", code) and self._redacted(code) == code
-        said = f"{self.server} answered {status}" + (f" ({code})" if plain else "")
+        answered = f"{self.server} answered {status}" + (f" ({code})" if plain else "")
         if code in NO_CREDIT or status == 402:
-            return f"{said}: the account has no credit left. Top it up, then run again."
+            return f"{answered}: the account has no credit left. Top it up, then run again."
         if status == 401 or code == "invalid_api_key":
-            return f"{said}: it does not accept the key in {KEY_VARIABLE}. Set a valid one."
+            return f"{answered}: it does not accept the key in {KEY_VARIABLE}. Set a valid one."
         if status < 500 and status not in (408, 409, 429):
-            return f"{said}: check audio.captions.model, base_url and parameters."
-        return f"{said}, {self._settings.attempts} times in a row (audio.captions.attempts)."
+            return f"{answered}: check audio.captions.model, base_url and parameters."
+        return f"{answered}, {self._settings.attempts} times in a row (audio.captions.attempts)."
 
 
 class Asker:
@@ -247,9 +247,9 @@ class Asker:
                     for other in jobs:
                         other.cancel()
         if isinstance(failure, ServiceError | BudgetReached):
-            left = sum(key not in self.answers for key in missing)
+            remaining = sum(key not in self.answers for key in missing)
             raise type(failure)(
-                f"{failure} {left} requests remain; what is answered is kept in "
+                f"{failure} {remaining} requests remain; what is answered is kept in "
                 f"{self.cache.folder} and not paid for again."
             )
         if failure:

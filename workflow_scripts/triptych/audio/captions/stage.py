@@ -82,8 +82,8 @@ def write_captions(
         model = PUBLISHED_MODELS[settings.backend]
         counts = Usage(settings.backend, model, currency=settings.prices.currency)
     check_yield(written, settings.variations, settings.least_yield)
-    counts.rejected = sum(len(each.rejected) for each in written)
-    counts.captions = sum(len(each.variations) for each in written)
+    counts.rejected = sum(len(answered.rejected) for answered in written)
+    counts.captions = sum(len(answered.variations) for answered in written)
     _write(items, written, counts, settings, outputs)
 
 
@@ -117,11 +117,11 @@ def by_service(
         texts = [(answer.text, answer.finish_reason) for answer in answers]
         return choose(texts, item.caption, count, longest)
 
-    asked = {first(item).key: item for item in items}
+    items_by_key = {first(item).key: item for item in items}
     judged: list[Written] = []
 
     def judge(request: Request, answer: Answer) -> None:
-        judged.append(chosen(asked[request.key], request))
+        judged.append(chosen(items_by_key[request.key], request))
         if len(judged) >= JUDGED:
             check_yield(judged, count, settings.least_yield, settings.cache)
 
@@ -201,15 +201,15 @@ def _write(
     new, unfiltered = (
         [
             (item.clip, item.position, number, caption)
-            for item, each in pairs
-            for number, caption in enumerate(getattr(each, kind), start=1)
+            for item, answered in pairs
+            for number, caption in enumerate(getattr(answered, kind), start=1)
         ]
         for kind in ("variations", "unfiltered")
     )
     bad = [
         (item.clip, item.position, bad.problem, bad.answer)
-        for item, each in pairs
-        for bad in each.rejected
+        for item, answered in pairs
+        for bad in answered.rejected
     ]
     for name, rows, columns in (
         ("variations", new, ["clip", "position", "variation", "caption"]),
@@ -218,10 +218,10 @@ def _write(
     ):
         write_csv(pd.DataFrame(rows, columns=columns), outputs[name])
     write_csv(pd.DataFrame([vars(counts)]), outputs["usage"])
-    most = max(len(each.variations) for each in written)
-    whole = [(item, each) for item, each in pairs if len(each.variations) == most]
+    most = max(len(answered.variations) for answered in written)
+    whole = [(item, answered) for item, answered in pairs if len(answered.variations) == most]
     # Table 1's caption where it was asked for, otherwise the first with keywords and all five.
-    item, each = min(
+    item, answered = min(
         whole, key=lambda pair: (pair[0].caption.strip() != TABLE_1_CAPTION, not pair[0].keywords)
     )
     record = {
@@ -230,7 +230,7 @@ def _write(
         "instruction": instruction(item.keywords, settings.variations).strip(),
         "caption": item.caption,
         "keywords": list(item.keywords),
-        "response": list(each.variations),
+        "response": list(answered.variations),
     }
     with atomic_path(Path(outputs["example"])) as temporary:
         text = json.dumps(record, ensure_ascii=False, indent=1)
@@ -242,28 +242,28 @@ def read_published(path: str | os.PathLike[str]) -> Captions:
     """New captions by (file name, caption), from records with `path`, `caption` and `variations`.
     Raises InputError where none is understood.
     """
-    found: Captions = {}
+    captions: Captions = {}
     text = Path(path).read_text(encoding="utf-8-sig").strip()
     try:
         lines = [] if text.startswith("[") else text.splitlines()
         for record in map(json.loads, lines) if lines else json.loads(text):
             if record.get("variations"):
                 key = _file_key(record["path"]), normalised(record["caption"])
-                found.setdefault(key, []).extend(record["variations"])
+                captions.setdefault(key, []).extend(record["variations"])
     except (ValueError, RecursionError, AttributeError, KeyError, TypeError):
-        found = {}
-    if not found:
+        captions = {}
+    if not captions:
         raise InputError(
             f"{path} holds no records with path, caption and variations in JSON; expected is the "
             "authors' variations.json. Delete it and run again."
         )
-    return found
+    return captions
 
 
 def published_captions(
     items: Sequence[Item], published: Captions, count: int, longest_words: int
 ) -> list[Written]:
-    """For each item the first `count` good captions; those that break the rules are listed.
+    """The first `count` good captions of each item; those that break the rules are listed.
 
     Raises InputError when more than half of the items are not found.
     """
@@ -274,7 +274,7 @@ def published_captions(
             missing += 1
             written.append(Written((), (Rejected("not among the published captions", ""),)))
             continue
-        sentences = [(each, None) for text in variations for each in parse_answer(text)]
+        sentences = [(answered, None) for text in variations for answered in parse_answer(text)]
         good, bad = sift(sentences, item.caption, longest_words)
         whole = len(good) >= count
         # As its authors' code trains on them: a list as it stands, a text line by line.

@@ -24,7 +24,7 @@ LARGEST_RATIO = 1000  # recordings shrink to a half; only emptiness shrinks so f
 
 
 class _Member(NamedTuple):
-    """What an archive says of something in it. plain: a file or a folder, no link or device."""
+    """An entry of an archive. plain: a file or a folder, no link or device."""
 
     name: str
     folder: bool
@@ -115,13 +115,13 @@ def _check_members(archive: Path, members: Sequence[_Member], files: int | None)
             )
         if not member.plain:
             raise InputError(f"{archive}: its member {name!r} is a link or a device{odd}")
-    there = sum(not member.folder for member in members)
-    if there > MOST_FILES:
-        raise InputError(f"{archive}: holds {there} files, expected at most {MOST_FILES}")
-    if there == 0 or (files is not None and there != files):
+    count = sum(not member.folder for member in members)
+    if count > MOST_FILES:
+        raise InputError(f"{archive}: holds {count} files, expected at most {MOST_FILES}")
+    if count == 0 or (files is not None and count != files):
         raise InputError(
             f"{archive}: {'some' if files is None else files} files expected inside, found "
-            f"{there}; correct the number in resources/sources.yaml if the source has changed"
+            f"{count}; correct the number in resources/sources.yaml if the source has changed"
         )
 
 

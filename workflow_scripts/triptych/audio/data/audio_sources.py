@@ -34,7 +34,7 @@ class Folder:
         yield file
 
     def state(self, path: str) -> str:
-        """What changes when the sound does: its size in bytes, "" where there is none."""
+        """The size of a sound in bytes, which changes when the sound does; "" if there is none."""
         file = self._folder / path
         return str(file.stat().st_size) if file.is_file() else ""
 

@@ -50,9 +50,9 @@ def read_audiocaps(folder: str | Path, audio: str | Path | None = None) -> Table
     captions: list[tuple[str, int, str]] = []
     for split, path in present.items():
         for name, stems, texts in _rows(path):
-            found = (sounds[stem] for stem in stems if stem in sounds)
+            matches = (sounds[stem] for stem in stems if stem in sounds)
             about = {"dataset": DATASET, "split": split, "file_name": name}
-            about |= {"youtube_id": youtube_id(name), "path": next(found, f"{split}/{name}")}
+            about |= {"youtube_id": youtube_id(name), "path": next(matches, f"{split}/{name}")}
             clips.append(about)
             clip = clip_id(DATASET, split, name)
             captions += [(clip, position, caption) for position, caption in enumerate(texts)]
@@ -89,12 +89,12 @@ def _excerpts(table: pd.DataFrame) -> Iterator[tuple[str, list[str], list[str]]]
 
 def _sound_files(folder: Path) -> dict[str, str]:
     """{stem: path relative to `folder`} of every sound file below it; the first of equal stems."""
-    found: dict[str, str] = {}
+    sounds_by_stem: dict[str, str] = {}
     for here, inner, names in os.walk(folder):
         inner.sort()
         for name in sorted(names):
             stem, suffix = os.path.splitext(name)
             if suffix.lower() in AUDIO_SUFFIXES:
-                found.setdefault(stem, Path(here, name).relative_to(folder).as_posix())
-    logger.info("%d sound files below %s", len(found), folder)
-    return found
+                sounds_by_stem.setdefault(stem, Path(here, name).relative_to(folder).as_posix())
+    logger.info("%d sound files below %s", len(sounds_by_stem), folder)
+    return sounds_by_stem

@@ -68,8 +68,8 @@ def read_clotho(
     if (folder / CHALLENGE_METADATA).exists() or (folder / CHALLENGE_CAPTIONS).exists():
         inner = challenge_folder(folder if audio is None else audio)
         clips.append(_metadata(folder / CHALLENGE_METADATA, CHALLENGE, inner))
-        asked = read_strings(folder / CHALLENGE_CAPTIONS, ("caption",))["caption"]
-        queries = pd.DataFrame({"query": range(len(asked)), "caption": asked})
+        texts = read_strings(folder / CHALLENGE_CAPTIONS, ("caption",))["caption"]
+        queries = pd.DataFrame({"query": range(len(texts)), "caption": texts})
     tables = Tables(
         pd.concat(clips, ignore_index=True), pd.concat(captions, ignore_index=True), queries
     )
@@ -120,12 +120,12 @@ def _seconds(start_end: str, path: Path) -> str:
     """Length of the excerpt that Clotho cut, from "[start, end]" in samples; "" where unknown."""
     if not start_end.strip():
         return ""
-    found = START_END.fullmatch(start_end)
-    if found is None:
+    match = START_END.fullmatch(start_end)
+    if match is None:
         raise InputError(
             f"{path}: start_end_samples is {start_end!r}; expected is [start, end] or nothing"
         )
-    return f"{(int(found[2]) - int(found[1])) / SAMPLE_RATE:.3f}"
+    return f"{(int(match[2]) - int(match[1])) / SAMPLE_RATE:.3f}"
 
 
 def _captions(path: Path, split: str) -> pd.DataFrame:

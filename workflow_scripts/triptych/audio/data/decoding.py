@@ -51,7 +51,7 @@ def stream_audio(
     Block by block, each float32 [n], n > 0, for files larger than memory. Raises AudioProblem.
     """
     first = round(start_seconds * SAMPLE_RATE)
-    left = math.inf if seconds is None else round(seconds * SAMPLE_RATE)
+    remaining = math.inf if seconds is None else round(seconds * SAMPLE_RATE)
     with opened(path) as sound:
         # Input frames whose times are those of output frames: one in `step_in`, one in `step_out`.
         divisor = math.gcd(sound.samplerate, SAMPLE_RATE)
@@ -60,12 +60,12 @@ def stream_audio(
         steps = max(0, (first - round(warm_up * SAMPLE_RATE)) // step_out)
         skipped = first - steps * step_out
         for block in resampled(_mono_blocks(path, sound, steps * step_in), sound.samplerate):
-            wanted = block[skipped : skipped + int(min(left, len(block)))]
+            window = block[skipped : skipped + int(min(remaining, len(block)))]
             skipped = max(0, skipped - len(block))
-            if len(wanted):
-                left -= len(wanted)
-                yield wanted
-            if left <= 0:
+            if len(window):
+                remaining -= len(window)
+                yield window
+            if remaining <= 0:
                 return
 
 
@@ -95,7 +95,7 @@ def opened(path: str | os.PathLike[str]) -> Iterator[soundfile.SoundFile]:
 
 
 def why_unreadable(path: str | os.PathLike[str], reason: str) -> str:
-    """What a file is that no decoder takes; `reason` is the decoder's."""
+    """The error for a file that no decoder takes; `reason` is the decoder's."""
     if not os.path.exists(path):
         return "there is no such file"
     if os.path.isdir(path):
@@ -111,12 +111,12 @@ def why_unreadable(path: str | os.PathLike[str], reason: str) -> str:
 
 def _told_bytes(sound: soundfile.SoundFile) -> tuple[int, int] | None:
     """(bytes of sound that a WAV's header tells, bytes that there are) where they are too few."""
-    found = re.search(r"^data : (\d+) \(should be (\d+)\)", sound.extra_info, re.MULTILINE)
-    if found is None:
+    sizes = re.search(r"^data : (\d+) \(should be (\d+)\)", sound.extra_info, re.MULTILINE)
+    if sizes is None:
         return None
-    told, there = int(found[1]), int(found[2])
-    piped = any(0 <= mark - told < 64 for mark in UNKNOWN_BYTES)
-    return (told, there) if 0 < there < told and not piped else None
+    bytes_stated, bytes_present = int(sizes[1]), int(sizes[2])
+    piped = any(0 <= mark - bytes_stated < 64 for mark in UNKNOWN_BYTES)
+    return (bytes_stated, bytes_present) if 0 < bytes_present < bytes_stated and not piped else None
 
 
 def _mono_blocks(
@@ -146,9 +146,9 @@ def _mono_blocks(
             f"{path}: truncated, {position / sound.samplerate:.1f} s of "
             f"{sound.frames / sound.samplerate:.1f} s are there; fetch it again"
         )
-    if told := _told_bytes(sound):
+    if sizes := _told_bytes(sound):
         raise AudioProblem(
-            f"{path}: truncated, {told[1]} bytes of sound are left of {told[0]}; fetch it again"
+            f"{path}: truncated, {sizes[1]} bytes of sound are left of {sizes[0]}; fetch it again"
         )
 
 

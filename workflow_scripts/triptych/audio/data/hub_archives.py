@@ -51,20 +51,20 @@ def download_part(
     waiting = Path(checkpoint) / revision
     waiting.mkdir(parents=True, exist_ok=True)
     # `download_hub` gives an archive its name when it is whole and right.
-    left = [archive for archive in archives if not (waiting / _name(archive)).exists()]
-    _check_room(waiting, left)
-    for archive in left:
+    missing = [archive for archive in archives if not (waiting / _name(archive)).exists()]
+    _check_room(waiting, missing)
+    for archive in missing:
         logger.info("%s, %.1f GB of %s", _name(archive), archive.size / GIGABYTE, part)
         download_hub(archive, waiting / _name(archive))
     move_folder(waiting, Path(target))
 
 
-def _check_room(waiting: Path, left: Sequence[HubFile]) -> None:
+def _check_room(waiting: Path, missing: Sequence[HubFile]) -> None:
     """Raise DownloadError now rather than when the disk is full, after hundreds of gigabytes."""
     begun = sum(path.stat().st_size for path in waiting.glob("*.part"))
-    needed = sum(archive.size for archive in left) - begun
+    needed = sum(archive.size for archive in missing) - begun
     free = shutil.disk_usage(waiting).free
-    logger.info("%d archives, %.1f GB are still to come", len(left), needed / GIGABYTE)
+    logger.info("%d archives, %.1f GB are still to come", len(missing), needed / GIGABYTE)
     if needed > free:
         raise DownloadError(
             f"{waiting}: {needed / GIGABYTE:.1f} GB are still to come and {free / GIGABYTE:.1f} GB "

@@ -58,7 +58,7 @@ class LeakList:
 
 @dataclass(frozen=True)
 class Ledger:
-    """What `exclude` decided.
+    """The decisions of `exclude`.
 
     manifest: clip, dataset, split, role (train, or the split that it serves). removed: a row a
     removed clip and reason. counts: a row a split; leaked are training clips that are recordings of
@@ -141,8 +141,8 @@ def exclude(
         reasons.append(_same_recording(clips[~serves], protected))
     removed = _in_order(clips, pd.concat(reasons, ignore_index=True))
     roles = clips.assign(role=clips["split"].where(serves, "train"))
-    kept = ~clips["clip"].isin(removed["clip"])
-    manifest = roles.loc[kept, ["clip", "dataset", "split", "role"]]
+    remaining = ~clips["clip"].isin(removed["clip"])
+    manifest = roles.loc[remaining, ["clip", "dataset", "split", "role"]]
     counts = _counts(clips, manifest, removed, set(protected["sound_id"]))
     return Ledger(manifest.reset_index(drop=True), removed, counts)
 
@@ -183,10 +183,10 @@ def _without_sound(clips: pd.DataFrame, unreadable: Mapping[str, str]) -> pd.Dat
 
 def _listed(clips: pd.DataFrame, leaks: LeakList, videos: bool) -> pd.DataFrame:
     """WavCaps' clips on a list. An unknown id is "" and on no list."""
-    found = clips["sound_id"].isin(leaks.sound_ids - {""})
+    listed = clips["sound_id"].isin(leaks.sound_ids - {""})
     if videos:
-        found |= clips["youtube_id"].isin(leaks.youtube_ids - {""})
-    return _reason(clips[found & (clips["dataset"] == wavcaps.DATASET)], LISTED, leaks.name)
+        listed |= clips["youtube_id"].isin(leaks.youtube_ids - {""})
+    return _reason(clips[listed & (clips["dataset"] == wavcaps.DATASET)], LISTED, leaks.name)
 
 
 def _same_recording(training: pd.DataFrame, protected: pd.DataFrame) -> pd.DataFrame:

@@ -113,8 +113,8 @@ class ReadView:
 
     def read(self, count: int = -1) -> bytes:
         """At most `count` bytes, all that are left for -1."""
-        left = max(0, self._size - self._position)
-        data = self._stream.read(left if count < 0 else min(count, left))
+        remaining = max(0, self._size - self._position)
+        data = self._stream.read(remaining if count < 0 else min(count, remaining))
         self._position += len(data)
         return data
 

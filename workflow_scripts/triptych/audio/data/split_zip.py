@@ -61,9 +61,9 @@ class SplitZip:
             buffered = io.BufferedReader(cast(io.RawIOBase, joined))
             packed = zipfile.ZipFile(buffered, metadata_encoding="utf-8")
             self.members = {
-                each.filename: _placed(each, joined.starts[each.volume])
-                for each in packed.infolist()
-                if not each.is_dir()
+                entry.filename: _placed(entry, joined.starts[entry.volume])
+                for entry in packed.infolist()
+                if not entry.is_dir()
             }
         except (zipfile.BadZipFile, struct.error, IndexError, ValueError) as error:
             raise InputError(

@@ -60,7 +60,7 @@ def save_model(
 
 
 def load_model(folder: StrPath, device: torch.device | str = "cpu") -> RetrievalModel:
-    """What `save_model` wrote, in evaluation mode. Raises InputError for another folder."""
+    """The model in a folder, in evaluation mode. Raises InputError if it is none."""
     folder = Path(folder)
     table = read_model_table(folder)
     try:

@@ -69,12 +69,12 @@ class Passt(nn.Module):
                 nn.init.trunc_normal_(module.weight, std=std)
                 nn.init.zeros_(module.bias)
 
-    def forward(self, mel: Tensor, kept: Kept | None = None) -> Tensor:
+    def forward(self, mel: Tensor, patchout: Kept | None = None) -> Tensor:
         """[B, 1, mels, frames] to embeddings [B, dim]; `kept` from `draw_patchout` in training.
 
         Raises ValueError for spectrograms longer than the model's.
         """
-        tokens = self._patches(mel, kept)
+        tokens = self._patches(mel, patchout)
         special = torch.cat([self.cls_token, self.dist_token], dim=1) + self.new_pos_embed
         tokens = torch.cat([special.expand(len(mel), -1, -1), tokens], dim=1)
         *others, last = self.blocks
@@ -83,15 +83,15 @@ class Passt(nn.Module):
         tokens = last(tokens, outputs=SPECIAL_TOKENS)  # nobody reads its other tokens
         return self.norm(tokens).mean(dim=1)
 
-    def _patches(self, mel: Tensor, kept: Kept | None) -> Tensor:
+    def _patches(self, mel: Tensor, patchout: Kept | None) -> Tensor:
         """Tokens [B, rows * columns, dim], row by row, of the patches that are kept."""
         patch, (band_stride, frame_stride) = self.settings.patch, self.settings.stride
         rows, columns = self.settings.grid(mel.shape[3])
         patches = mel[:, 0].unfold(1, patch, band_stride).unfold(2, patch, frame_stride)
         by_row = self.freq_new_pos_embed[0, :, :rows, 0].T
         by_column = self.time_new_pos_embed[0, :, 0, :columns].T
-        if kept is not None:
-            at_rows, at_columns = kept.rows.to(mel.device), kept.columns.to(mel.device)
+        if patchout is not None:
+            at_rows, at_columns = patchout.rows.to(mel.device), patchout.columns.to(mel.device)
             patches = patches[:, at_rows[:, None], at_columns]
             by_row, by_column = by_row[at_rows], by_column[at_columns]
         tokens = self.patch_embed(patches.flatten(3))

@@ -51,11 +51,11 @@ def load_passt(network: nn.Module, path: StrPath, settings: Settings) -> None:
 def check_passt(state: Mapping[str, Tensor], settings: Settings, source: str) -> None:
     """Raise InputError, naming what differs, unless `state` fits a network of `settings`."""
     with torch.device("meta"):
-        found, expected = shapes(state), shapes(Passt(settings).state_dict())
-    if found != expected:
+        actual, expected = shapes(state), shapes(Passt(settings).state_dict())
+    if actual != expected:
         raise InputError(
             f"{source}: expected {len(expected)} tensors of a PaSST with stride "
             f"{list(settings.stride)}, {settings.frames} frames and {settings.depth} blocks of "
-            f"{settings.dim}; found {len(found)}, of which {differences(found, expected)}. Fetch "
+            f"{settings.dim}; found {len(actual)}, of which {differences(actual, expected)}. Fetch "
             "the checkpoint again, or take the model whose checkpoint this is."
         )

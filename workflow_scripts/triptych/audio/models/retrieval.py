@@ -95,7 +95,7 @@ class RetrievalModel(nn.Module):
         return unit_vectors(self.project_audio(sums / counts[:, None]))
 
     def embed_text(self, tokens: Mapping[str, Tensor]) -> Tensor:
-        """What `text.tokenize` gave to unit vectors [captions, projection], float32."""
+        """Tokens (`text.tokenize`) to unit vectors [captions, projection], float32."""
         return unit_vectors(self.project_sentence(self.text(tokens)))
 
 

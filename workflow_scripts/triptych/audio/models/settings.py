@@ -1,4 +1,4 @@
-"""What a retrieval model is made of, and what its folder says of it: read without PyTorch."""
+"""Settings of a retrieval model, and the table in its folder; read without PyTorch."""
 
 import json
 import os
@@ -30,7 +30,7 @@ class MelSettings:
     fmax: float = 15000.0  # Hz
 
     def frames(self, samples: int) -> int:
-        """How many frames a waveform of so many samples has; pre-emphasis takes one sample."""
+        """Frames of a waveform of so many samples; pre-emphasis takes one sample."""
         return (samples - 1) // self.hop + 1
 
 
@@ -82,12 +82,12 @@ class ModelSettings:
             raise ValueError(f": {error}") from error
 
     def to_table(self) -> dict[str, Any]:
-        """As JSON can hold it."""
+        """The settings as JSON can hold them."""
         return {**asdict(self), "audio": to_table(self.audio)}
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any]) -> "ModelSettings":
-        """What `to_table` gave, read back from JSON."""
+        """The settings that `to_table` wrote."""
         return cls(**{**table, "audio": from_table(table["audio"])})
 
 

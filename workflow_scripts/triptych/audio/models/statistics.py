@@ -44,7 +44,7 @@ def _grouped(x: Tensor, groups: int) -> Tensor:
 
 
 def _moments(x: Tensor) -> Tensor:
-    """Of each band over time: mean, deviation, skewness, least and most of smoothed values."""
+    """Mean, deviation, skewness of each band over time, least and most of its smoothed values."""
     mean, deviation = x.mean(2), x.std(2) + 0.02
     skewness = ((x - mean[:, :, None]) / deviation[:, :, None]).pow(3).mean(2)
     calm = functional.avg_pool1d(x, 5, 2)
@@ -92,14 +92,14 @@ def _cepstrum(x: Tensor) -> Tensor:
 
 
 def _onsets(x: Tensor) -> Tensor:
-    """Of each band: mean and greatest rise from frame to frame, mean and greatest fall."""
+    """Mean and greatest rise of each band from frame to frame, mean and greatest fall."""
     change = x[:, :, 2:] - x[:, :, :-2]
     rise, fall = change.relu(), (-change).relu()
     return torch.cat([rise.mean(2), rise.amax(2), fall.mean(2), fall.amax(2)], dim=1)
 
 
 def _correlations(x: Tensor) -> Tensor:
-    """Of every two bands' envelopes."""
+    """Correlations of every two bands' envelopes."""
     centred = x - x.mean(2, keepdim=True)
     unit = centred / (centred.square().sum(2, keepdim=True).sqrt() + 0.3)
     rows, columns = torch.triu_indices(CORRELATED, CORRELATED, 1, device=x.device)
@@ -107,15 +107,15 @@ def _correlations(x: Tensor) -> Tensor:
 
 
 def _activity(envelope: Tensor) -> Tensor:
-    """How much of the time is how loud, where in time the sound is, and how often it sets in."""
+    """Shares of time by loudness, centre and width in time, number of onsets."""
     top = envelope.amax(1, keepdim=True)
     loud = [(envelope > top - drop).float() for drop in (0.15, 0.4, 0.8, 1.2)]
     time = torch.linspace(-1, 1, envelope.shape[1], device=envelope.device)
     weights = envelope / (envelope.sum(1, keepdim=True) + 1e-3)
     middle = (weights * time).sum(1)
     width = (weights * (time - middle[:, None]).square()).sum(1).clamp(min=1e-6).sqrt()
-    starts = [(each[:, 1:] > each[:, :-1]).float().sum(1) / 10 for each in loud[1:3]]
-    return torch.stack([*(each.mean(1) for each in loud), middle, width, *starts], dim=1)
+    starts = [(mask[:, 1:] > mask[:, :-1]).float().sum(1) / 10 for mask in loud[1:3]]
+    return torch.stack([*(mask.mean(1) for mask in loud), middle, width, *starts], dim=1)
 
 
 class Statistics(nn.Module):
@@ -130,7 +130,7 @@ class Statistics(nn.Module):
         self.norm = nn.BatchNorm1d(dim)  # centred: else all embeddings are nearly parallel
 
     def forward(self, mel: Tensor) -> Tensor:
-        """Of what `measure` says."""
+        """Embeddings [N, dim] of log-mel segments."""
         return self.embed(measure(mel))
 
     def embed(self, measured: Tensor) -> Tensor:

@@ -97,11 +97,11 @@ def train_tokenizer(pieces: str, vocabulary: int, captions: Iterable[str]) -> To
 def _word_pieces(vocabulary: int, words: Counter[str]) -> Tokenizer:
     """BERT's. Letters are given beforehand: the library's order of them changes by process."""
     letters = sorted(set("".join(words)))
-    given = BERT_SPECIAL + letters + [f"##{letter}" for letter in letters]
+    vocabulary_start = BERT_SPECIAL + letters + [f"##{letter}" for letter in letters]
     draft = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     draft.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     trainer = trainers.WordPieceTrainer(
-        vocab_size=vocabulary, special_tokens=given, show_progress=False
+        vocab_size=vocabulary, special_tokens=vocabulary_start, show_progress=False
     )
     draft.train_from_iterator(words.elements(), trainer)
 
@@ -197,11 +197,11 @@ def write_hub_model(
             f"{repository} at {revision} has no {', '.join(missing)}. Choose a revision that "
             f"has {', '.join(FILES)}."
         )
-    told = listed["model.safetensors"].sha256
-    if sha256 not in (None, told):
+    listed_sha256 = listed["model.safetensors"].sha256
+    if sha256 not in (None, listed_sha256):
         raise DownloadError(
             f"{repository} at {revision}: expected model.safetensors with sha256 {sha256}, the hub "
-            f"has {told}. Check HF_ENDPOINT and resources/sources.yaml."
+            f"has {listed_sha256}. Check HF_ENDPOINT and resources/sources.yaml."
         )
     for name in FILES:
         # `download_hub` gives a file its name when it is whole and right.
@@ -209,8 +209,8 @@ def write_hub_model(
             download_hub(listed[name], part / name)
     config = read_config(part)
     if config["model_type"] != class_:
-        found = config["model_type"]
-        raise InputError(f"{repository}: its class is {found}, the config says {class_}")
+        model_type = config["model_type"]
+        raise InputError(f"{repository}: its class is {model_type}, the config says {class_}")
     if pooling != "first":
         table = json.dumps({**config, "pooling": pooling}, indent=1)
         (part / "config.json").write_text(table + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What the audio study trained on, and what the data sets' lists hold (Section 2.4)."""
+"""Facts about the training data and the data sets' lists (Section 2.4)."""
 
 import re
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
 
 @dataclass(frozen=True)
 class AudioData:
-    """What the evaluated corpus is made of.
+    """The composition of the evaluated corpus.
 
     clips: recordings that were there, trained on or left out as leaks, by data set and split.
     captions: of the clips trained on. new_captions: of Clotho's development split. leaked: clips
@@ -83,7 +83,7 @@ def read_data(frames: Mapping[str, pd.DataFrame], trained: Mapping[str, Any]) ->
 
 
 def planned_data(config: Mapping[str, Any]) -> AudioData:
-    """All that is published of what a config asks for. config: the section `audio`."""
+    """Published numbers of the data that a config names. config: the section `audio`."""
     captions = dict.fromkeys(DATASETS, 0)
     for dataset, part in trained_on(config, config["evaluated"], DATASETS):
         captions[dataset] += part.captions

@@ -1,4 +1,4 @@
-"""What the claims of the audio study know of a run: its facts, before and after, and its scores."""
+"""Facts and scores of a run on which the claims of the audio study rest."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -56,9 +56,12 @@ RULES = ("audio_pretrain", "audio_finetune")
 
 @dataclass(frozen=True)
 class Run:
-    """What the claims compare: ranks of the evaluated corpus' evaluation split with their precision
-    and recall (percent) and `kind`; histories, subsets; Table 2 as published; numbers of the data
-    sets' lists; the leak policy."""
+    """Scores that the claims compare.
+
+    queries: ranks of the evaluated corpus' evaluation split, with their precision and recall
+    (percent) and `kind`; history, subsets: of these files; published: Table 2; lists: numbers of
+    the data sets' lists; exclude: the leak policy.
+    """
 
     queries: pd.DataFrame
     history: pd.DataFrame
@@ -114,7 +117,7 @@ class Run:
 def read_run(
     frames: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]
 ) -> tuple[Run, dict[str, Any]]:
-    """What the claims compare, and the facts of a run, from the files and settings that
+    """The scores and the facts of a run, from the files and settings that
     `Workflow.claims` names."""
     study, trained = AudioStudy.read(**settings["study"]), settings["trained"]
     became = [settings.get("became", {}).get(rule, set()) for rule in RULES]
@@ -245,7 +248,7 @@ def _system_facts(systems: Sequence[System], study: AudioStudy) -> dict[str, Any
 
 
 def _ensemble_facts(members: Sequence[Pair | None], study: AudioStudy) -> dict[str, Any]:
-    """Of the ensemble as listed. members: None for one that isn't a pair of this run."""
+    """Facts about the listed ensemble. members: None for one that isn't a pair of this run."""
     used = list(dict.fromkeys(pair for pair in members if pair))
     return {
         "members": {_weights(study, pair) for pair in used},

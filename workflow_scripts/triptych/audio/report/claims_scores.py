@@ -1,4 +1,4 @@
-"""How the audio report's systems are compared: on the same queries, so that each difference is
+"""Comparisons of the audio report's systems on the same queries, so that each difference is
 paired by query and has an interval over clips, each with all its captions."""
 
 from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ ENSEMBLE = "published"
 
 @dataclass(frozen=True)
 class Gain:
-    """How much better than somebody else's system the report says that its own is.
+    """The report's lead over somebody else's system.
 
     metric: of METRICS; source: of the other's row in resources/published/audio_table2.csv; single:
     whether the report's is its best single model, else the ensemble; points: as its text says.
@@ -65,7 +65,7 @@ def points(interval: Interval) -> str:
 
 
 def above_zero(interval: Interval, what: str) -> tuple[list[str], list[str]]:
-    """What shows that a difference is not above 0, and what leaves it open. what: the difference's
+    """Reasons why a difference is not above 0, and why it is open. what: the difference's
     name.
     """
     below = [f"the interval of {what} lies below 0"] if interval.side() < 0 else []

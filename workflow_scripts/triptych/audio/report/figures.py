@@ -44,11 +44,11 @@ def finetuning_long(history: pd.DataFrame, study: AudioStudy, *, scale: str) -> 
         & (history["text_model"] == text)
     ]
     long = ours.melt(["captions", "seed", "epoch"], list(FINETUNING), "measure", "value")
-    long["value"] *= long["measure"].map({name: each[2] for name, each in FINETUNING.items()})
+    long["value"] *= long["measure"].map({name: setting[2] for name, setting in FINETUNING.items()})
     groups = long.groupby(["measure", "captions", "epoch"])["value"]
     cells = groups.agg(value="mean", minimum="min", maximum="max", runs="size").reset_index()
     frame = with_cells(cells, unit="", scale=scale)
-    frame["unit"] = frame["measure"].map({name: each[1] for name, each in FINETUNING.items()})
+    frame["unit"] = frame["measure"].map({name: setting[1] for name, setting in FINETUNING.items()})
     return frame
 
 

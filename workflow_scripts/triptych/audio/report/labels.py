@@ -1,4 +1,4 @@
-"""What plots and tables of the audio study call things, and their colours."""
+"""Labels and colours of the audio study's plots and tables."""
 
 # Okabe and Ito's palette, told apart by every common form of colour vision.
 DATASET_LABELS = {"clotho": "Clotho", "audiocaps": "AudioCaps", "wavcaps": "WavCaps"}

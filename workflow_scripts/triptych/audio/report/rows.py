@@ -1,4 +1,4 @@
-"""What the audio study's tables, figures and claims share: its models, its rows, their names.
+"""Models, rows and names that the audio study's tables, figures and claims share.
 
 A row of metrics.csv or queries.csv belongs to a model, an ensemble or a baseline; its keys are
 KEYS. For an ensemble or a baseline `audio_model` holds the name and the other keys are empty.
@@ -64,7 +64,7 @@ class TextModel:
 
 @dataclass(frozen=True)
 class AudioStudy:
-    """How the study was set up, as far as its report depends on it.
+    """The study's set-up, as far as its report depends on it.
 
     main: the pair of the ablation, Figure 2 and the leaks. evaluated, replicated, leaky: corpora,
     "" for none. first_seed: of fine-tuning. sources: by data set. backend: what wrote the new
@@ -82,18 +82,18 @@ class AudioStudy:
     backend: str
 
     @classmethod
-    def read(cls, **said: Any) -> "AudioStudy":
-        """What `Workflow.study` says, which has looked for labels that two models share."""
+    def read(cls, **table: Any) -> "AudioStudy":
+        """The study from the table of `Workflow.study`."""
         return cls(
-            audio={name: AudioModel(**model) for name, model in said["audio_models"].items()},
-            text={name: TextModel(**model) for name, model in said["text_models"].items()},
-            main=(str(said["main"][0]), str(said["main"][1])),
-            evaluated=said["evaluated"],
-            replicated=said["replicated"] or "",
-            leaky=said["leaky"] or "",
-            first_seed=str(said["first_seed"]),
-            sources=said["sources"],
-            backend=said["backend"],
+            audio={name: AudioModel(**model) for name, model in table["audio_models"].items()},
+            text={name: TextModel(**model) for name, model in table["text_models"].items()},
+            main=(str(table["main"][0]), str(table["main"][1])),
+            evaluated=table["evaluated"],
+            replicated=table["replicated"] or "",
+            leaky=table["leaky"] or "",
+            first_seed=str(table["first_seed"]),
+            sources=table["sources"],
+            backend=table["backend"],
         )
 
     def as_published(self, audio_model: str, text_model: str) -> bool:
@@ -121,7 +121,7 @@ class AudioStudy:
         return f"{audio.label if audio else audio_model} + {text.label if text else text_model}"
 
     def captions_label(self, captions: str) -> str:
-        """What wrote the captions of a run: `no` where there are no new ones."""
+        """The author of a run's new captions, or `no` if it has none."""
         if captions != "gpt":
             return "no"
         return {"template": "template", "authors": "authors' GPT"}.get(self.backend, "GPT")
@@ -152,10 +152,10 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 def by_metric(cells: pd.DataFrame, column: str = "metric") -> dict[str, dict[str, Any]]:
     """Rows of one system by what each measures; of several the first."""
-    found: dict[str, dict[str, Any]] = {}
+    cells_by_name: dict[str, dict[str, Any]] = {}
     for row in records(cells):
-        found.setdefault(str(row[column]), row)
-    return found
+        cells_by_name.setdefault(str(row[column]), row)
+    return cells_by_name
 
 
 def kind_of(row: Mapping[str, Any]) -> str:
@@ -216,11 +216,11 @@ def with_interval(cell: Mapping[str, Any], digits: int = 2) -> str:
 
 
 def shown(
-    cells: pd.DataFrame, asked: Iterable[str], column: str = "metric", digits: int = 2
+    cells: pd.DataFrame, names: Iterable[str], column: str = "metric", digits: int = 2
 ) -> list[str]:
     """The cells of one system as a table shows them: what was asked in order, a dash for none."""
-    found = by_metric(cells, column)
-    return [with_interval(found[each], digits) if each in found else DASH for each in asked]
+    by_name = by_metric(cells, column)
+    return [with_interval(by_name[name], digits) if name in by_name else DASH for name in names]
 
 
 def headers(*names: str) -> tuple[tuple[str, str], ...]:

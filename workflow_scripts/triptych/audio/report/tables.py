@@ -242,12 +242,12 @@ def _run_table(ours: pd.DataFrame, differences: pd.DataFrame, beside: bool) -> T
     )
 
 
-def _metric_cells(found: Mapping[str, Mapping[str, Any]], beside: bool) -> list[str]:
+def _metric_cells(by_name: Mapping[str, Mapping[str, Any]], beside: bool) -> list[str]:
     """The numbers of one row and corpus, the published one and the difference to it behind the
     first."""
     line = []
     for metric in METRICS:
-        cell = found.get(metric)
+        cell = by_name.get(metric)
         digits = 2 if metric == "map_at_10" else 1
         line.append(DASH if cell is None else with_interval(cell, digits))
         if beside and metric == "map_at_10":

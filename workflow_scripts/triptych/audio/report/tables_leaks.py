@@ -1,4 +1,4 @@
-"""What leaks are worth, and the ledger of what was removed from training."""
+"""Results with and without leaks, and the ledger of clips removed from training."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -98,18 +98,18 @@ def _results(
     shared = (metrics["split"] == "evaluation") & (metrics["subset"] == "all")
     shared &= (metrics["relevance"] == "single") & metrics["metric"].isin(list(METRICS))
     scored = metrics[shared]
-    own = [(c, _pretrained(scored, study, c)) for c in (study.leaky, study.evaluated)]
+    models = [(c, _pretrained(scored, study, c)) for c in (study.leaky, study.evaluated)]
     rows = [
         {"row": name, "corpus": corpus, "metric": row["metric"]}
         | {end: 100 * row[end] for end in ("value", "low", "high")}
         | {"queries": row["queries"], "clips": row["clips"]}
-        for name, parts in (("run", own), ("chance", [("", scored["audio_model"] == "chance")]))
+        for name, parts in (("run", models), ("chance", [("", scored["audio_model"] == "chance")]))
         for corpus, chosen in parts
         for row in records(scored[chosen])
     ]
-    asked = queries[queries["split"] == "evaluation"].set_index(["clip", "query"])
+    evaluation_queries = queries[queries["split"] == "evaluation"].set_index(["clip", "query"])
     leaky, clean = (
-        asked[_pretrained(asked, study, corpus)]["rank"]
+        evaluation_queries[_pretrained(evaluation_queries, study, corpus)]["rank"]
         for corpus in (study.leaky, study.evaluated)
     )
     shared_queries = leaky.index.intersection(clean.index)

@@ -126,17 +126,17 @@ def _pairs(row: dict[str, object]) -> list[str]:
 
 
 def _changed(row: dict[str, object], listed: list[str], study: AudioStudy) -> str:
-    own = _pairs(row)
+    pairs = _pairs(row)
 
     def names(pairs: list[str]) -> str:
         return ", ".join(study.pair_label(*pair.split("-")) for pair in pairs)
 
-    more = [pair for pair in own if pair not in listed]
-    fewer = [pair for pair in listed if pair not in own]
+    more = [pair for pair in pairs if pair not in listed]
+    fewer = [pair for pair in listed if pair not in pairs]
     if more:
         return f"with {names(more)}"
-    if len(own) < len(fewer):
-        return f"only {names(own)}"
+    if len(pairs) < len(fewer):
+        return f"only {names(pairs)}"
     return f"without {names(fewer)}" if fewer else "as listed"
 
 

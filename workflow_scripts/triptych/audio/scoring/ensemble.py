@@ -78,11 +78,11 @@ def precisions(
 
     matrices: scores [Q, C] by run; columns: [Q] of the true clips.
     """
-    found = np.empty((len(sets), len(columns)), np.float32)
+    values = np.empty((len(sets), len(columns)), np.float32)
     for row, members in enumerate(sets):
         matrix = mean_scores([matrices[member] for member in members])
-        found[row] = reciprocal_ranks(ranks(matrix, columns))
-    return found
+        values[row] = reciprocal_ranks(ranks(matrix, columns))
+    return values
 
 
 def subset_rows(
@@ -101,7 +101,7 @@ def subset_rows(
     published = set(sets[0])
     rows = []
     for index, members in enumerate(sets):
-        own, gap = resamples.interval(evaluation[index]), differences[index]
+        mean, gap = resamples.interval(evaluation[index]), differences[index]
         rows.append(
             {
                 "corpus": corpus,
@@ -111,8 +111,8 @@ def subset_rows(
                 "added": len(set(members) - published),
                 "validation_map_at_10": float(validation[index].mean(dtype=np.float64)),
                 "map_at_10": float(means[index]),
-                "low": own.low,
-                "high": own.high,
+                "low": mean.low,
+                "high": mean.high,
                 "difference": gap.estimate,
                 "difference_low": gap.low,
                 "difference_high": gap.high,

@@ -49,12 +49,12 @@ class ClusterResamples:
         estimates = samples.mean(axis=1)
         if len(self._sizes) < 2:
             return [Interval(float(mean), float("nan"), float("nan")) for mean in estimates]
-        drawn = np.stack([self._means(sample) for sample in samples])
-        errors = drawn.std(axis=1, ddof=1)
+        resampled = np.stack([self._means(sample) for sample in samples])
+        errors = resampled.std(axis=1, ddof=1)
         moves = errors > 0
         reach = 0.0
         if moves.any():
-            deviations = np.abs(drawn - estimates[:, None])[moves] / errors[moves, None]
+            deviations = np.abs(resampled - estimates[:, None])[moves] / errors[moves, None]
             reach = float(np.percentile(deviations.max(axis=0), 100 * LEVEL))
         return [
             Interval(float(mean), float(mean - reach * error), float(mean + reach * error))

@@ -19,7 +19,7 @@ def similarities(text: ArrayLike, audio: ArrayLike) -> Floats:
 
 
 def columns_of(query_clips: Sequence[str], clips: Sequence[str]) -> Integers:
-    """For each query the column [Q] of its true clip."""
+    """The column [Q] of each query's true clip."""
     column = {str(clip): index for index, clip in enumerate(clips)}
     return np.array([column[str(clip)] for clip in query_clips], dtype=np.int64)
 
@@ -27,9 +27,9 @@ def columns_of(query_clips: Sequence[str], clips: Sequence[str]) -> Integers:
 def ranks(scores: ArrayLike, columns: ArrayLike) -> Integers:
     """Rank [Q], from 1, of each query's true clip. scores: [Q, C]; columns: [Q] of these clips."""
     matrix, true = _matrix(scores), np.asarray(columns, dtype=np.int64)
-    own = np.take_along_axis(matrix, true[:, None], axis=1)
+    true_scores = np.take_along_axis(matrix, true[:, None], axis=1)
     earlier = np.arange(matrix.shape[1]) < true[:, None]
-    return 1 + (matrix > own).sum(axis=1) + ((matrix == own) & earlier).sum(axis=1)
+    return 1 + (matrix > true_scores).sum(axis=1) + ((matrix == true_scores) & earlier).sum(axis=1)
 
 
 def best_columns(scores: ArrayLike, count: int) -> Integers:
@@ -54,11 +54,11 @@ def average_precisions(scores: ArrayLike, relevant: ArrayLike, cutoff: int) -> F
     The sum of the precisions at each relevant clip found, over the number of all relevant clips.
     scores: [Q, C]; relevant: [Q, C] bool, at least one a query.
     """
-    wanted = np.asarray(relevant, dtype=bool)
+    right = np.asarray(relevant, dtype=bool)
     order = best_columns(scores, cutoff)
-    found = np.take_along_axis(wanted, order, axis=1)
-    precision = np.cumsum(found, axis=1) / np.arange(1, found.shape[1] + 1)
-    return (precision * found).sum(axis=1) / wanted.sum(axis=1)
+    hit = np.take_along_axis(right, order, axis=1)
+    precision = np.cumsum(hit, axis=1) / np.arange(1, hit.shape[1] + 1)
+    return (precision * hit).sum(axis=1) / right.sum(axis=1)
 
 
 def mean_average_precision(scores: ArrayLike, columns: ArrayLike) -> float:

@@ -1,4 +1,4 @@
-"""What is asked of a model on one split, and the tidy rows of its answers."""
+"""Queries and subsets of a split, and the tidy rows of a model's scores on them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -74,8 +74,8 @@ class Questions:
         for (subset, labelled), chosen in self._rows.items():
             if labelled:
                 assert self.relevant is not None
-                asked = scores[chosen], self.relevant[chosen]
-                values = {f"map_at_{k}": average_precisions(*asked, k) for k in CUTOFFS}
+                labelled_scores = scores[chosen], self.relevant[chosen]
+                values = {f"map_at_{k}": average_precisions(*labelled_scores, k) for k in CUTOFFS}
             else:
                 values = {name: value[chosen] for name, value in per_query.items()}
             resamples = self.resamples[subset, labelled]

@@ -78,18 +78,18 @@ def score_runs(
     for name in SPLITS:
         first = embedded[scored[0]["run"]][name]
         questions = ask(name, first, relevance, scenes)
-        kept: dict[str, Floats] = {}
+        of_pools: dict[str, Floats] = {}
         for run in scored:
             split = embedded[run["run"]][name]
             matrix = similarities(split.text, split.audio)
             keys = {**{key: run[key] for key in RUN_KEYS[:-1]}, "system": "model"}
             _add(questions, matrix, keys, metrics, queries)
             if run["run"] in pooled:
-                kept[run["run"]] = matrix
+                of_pools[run["run"]] = matrix
         for pool in pools:
-            pool.look_at(questions, kept)
+            pool.look_at(questions, of_pools)
             for ensemble, chosen in pool.ensembles.items():
-                matrix = mean_scores([kept[member] for member in chosen])
+                matrix = mean_scores([of_pools[member] for member in chosen])
                 keys = _named(ensemble, "ensemble", pool.corpus)
                 _add(questions, matrix, keys, metrics, queries)
         of_clips = clips.set_index("clip")["keywords"].reindex(questions.clips)
@@ -121,15 +121,15 @@ class _Pool:
 
     def look_at(self, questions: Questions, matrices: Mapping[str, Floats]) -> None:
         """Compare all ensembles on a split, and on the first one choose those that are scored."""
-        own = {label: matrices[label] for label in self.runs}
+        of_runs = {label: matrices[label] for label in self.runs}
         if not self.ensembles:
-            selected = selected_members(own, questions.columns)
+            selected = selected_members(of_runs, questions.columns)
             self.ensembles = {"published": self._listed, "selected": selected}
-        self._precisions[questions.split] = precisions(self._sets, own, questions.columns)
+        self._precisions[questions.split] = precisions(self._sets, of_runs, questions.columns)
         self._clips = questions.clips[questions.columns]
 
     def rows(self) -> list[tuple[str, str, str]]:
-        """Of ENSEMBLES."""
+        """Rows of ENSEMBLES."""
         return [
             (self.corpus, name, member)
             for name, members in self.ensembles.items()
@@ -137,7 +137,7 @@ class _Pool:
         ]
 
     def compared(self) -> list[dict[str, Any]]:
-        """Of SUBSETS, best first."""
+        """Rows of SUBSETS, best first."""
         validation, evaluation = (self._precisions[name] for name in SPLITS)
         resamples = ClusterResamples(self._clips)
         rows = subset_rows(self.corpus, self._sets, validation, evaluation, resamples)
@@ -166,8 +166,8 @@ def _models(runs: Sequence[Run]) -> list[Run]:
     for run in runs:
         untrained = Path(run["folder"]) / "untrained"
         if run["stage"] == "pretrained" and (untrained / "embeddings.npz").exists():
-            own = {"run": f"{run['run']}/untrained", "folder": os.fspath(untrained)}
-            models.append({**run, "stage": "untrained", **own})
+            place = {"run": f"{run['run']}/untrained", "folder": os.fspath(untrained)}
+            models.append({**run, "stage": "untrained", **place})
     return models
 
 
@@ -183,8 +183,8 @@ def _add(
 
 
 def _named(name: str, system: str, corpus: str = "") -> dict[str, Any]:
-    own = {"audio_model": name, "system": system, "corpus": corpus}
-    return dict.fromkeys(RUN_KEYS, "") | own
+    named = {"audio_model": name, "system": system, "corpus": corpus}
+    return dict.fromkeys(RUN_KEYS, "") | named
 
 
 def words(text: str) -> list[str]:

@@ -48,7 +48,7 @@ def challenge_scores(system: System) -> tuple[Split, Floats]:
     """The challenge's queries and clips, and the system's scores [Q, C] of them."""
     files = [Path(run["folder"]) / "embeddings.npz" for run in system]
     splits = [read_embeddings(file)["challenge"] for file in files]
-    return splits[0], mean_scores([similarities(each.text, each.audio) for each in splits])
+    return splits[0], mean_scores([similarities(split.text, split.audio) for split in splits])
 
 
 def submission_table(

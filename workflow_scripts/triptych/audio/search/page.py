@@ -34,10 +34,10 @@ def choose_queries(
     groups: list[list[int]] = [[] for _ in KINDS]
     for query in sorted(firsts.tolist(), key=lambda query: (of_ranks[query], query)):
         groups[_kind(of_ranks[query])].append(query)
-    wanted = _shares(count, [len(group) for group in groups])
+    shares = _shares(count, [len(group) for group in groups])
     chosen = [
         group[place]
-        for group, share in zip(groups, wanted, strict=True)
+        for group, share in zip(groups, shares, strict=True)
         for place in np.linspace(0, len(group) - 1, share).round().astype(int)
     ]
     return sorted(chosen, key=lambda query: (of_ranks[query], query))
@@ -68,13 +68,13 @@ def search_page(
         places = list(enumerate(listed, start=1))
         if rank > len(listed):
             places.append((rank, true))
-        found = [
+        ranked = [
             described.of(str(split.clips[column]))
             | {"rank": place, "score": float(scores[query, column]), "true": column == true}
             for place, column in places
         ]
         named = {"number": query, "text": str(split.captions[query]), "rank": rank}
-        shown.append(named | {"kind": KINDS[_kind(rank)], "clips": found})
+        shown.append(named | {"kind": KINDS[_kind(rank)], "clips": ranked})
     return render(
         "search.html.j2",
         style=Markup(style),
@@ -96,7 +96,7 @@ def search_page(
 
 
 class _Clips:
-    """What is shown of a clip; sound and picture are made once, however often it is found."""
+    """The entry of a clip; its sound and picture are made once."""
 
     def __init__(self, clips: pd.DataFrame, captions: pd.DataFrame, store: Store) -> None:
         self._about = {

@@ -1,4 +1,4 @@
-"""What pages of searches share: spectrograms in PNG, players' MP3, templates."""
+"""Spectrograms in PNG, MP3 for players, and templates of the search pages."""
 
 import base64
 import io
@@ -38,7 +38,7 @@ _SHADES = np.frombuffer(
 def addresses(waveform: NDArray[np.float32]) -> tuple[str, str]:
     """data: addresses of `spectrogram_png` and `mp3`, for a page that needs nothing but itself."""
     media = ("image/png", spectrogram_png(waveform)), ("audio/mpeg", mp3(waveform))
-    png, sound = (f"data:{kind};base64,{base64.b64encode(each).decode()}" for kind, each in media)
+    png, sound = (f"data:{kind};base64,{base64.b64encode(data).decode()}" for kind, data in media)
     return png, sound
 
 

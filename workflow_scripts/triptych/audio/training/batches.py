@@ -1,4 +1,4 @@
-"""What a model is trained on, batch by batch.
+"""Training batches.
 
 A batch's pairs, crops and captions are functions of the seed, the epoch and the pair, so a resumed
 run sees what an unbroken one would have seen.
@@ -34,8 +34,10 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class Batch:
-    """What one step learns from: waveforms float32 [N, S], padded with zeros; their lengths, int64
-    [N] in samples; N captions as the model shall read them; the pairs' numbers, int64 [N].
+    """The input of one training step.
+
+    waveforms: float32 [N, S], padded with zeros; lengths: int64 [N] in samples; captions: N, as the
+    model shall read them; chosen: the pairs' numbers, int64 [N].
     """
 
     waveforms: Tensor
@@ -77,9 +79,9 @@ class Batches(Dataset[Batch]):
         epoch, position = divmod(step, self.steps_per_epoch)
         order = _order(len(self.pairs), self._seed, epoch)
         chosen = order[position * self._batch : (position + 1) * self._batch]
-        own = [self.pairs[index] for index in chosen]
-        captions = [caption_of(pair, self._swap, self._seed, epoch) for pair in own]
-        waveforms, lengths = stacked([self._read(pair, epoch) for pair in own])
+        pairs = [self.pairs[index] for index in chosen]
+        captions = [caption_of(pair, self._swap, self._seed, epoch) for pair in pairs]
+        waveforms, lengths = stacked([self._read(pair, epoch) for pair in pairs])
         return Batch(waveforms, lengths, captions, torch.from_numpy(chosen.copy()))
 
     def _read(self, pair: Pair, epoch: int) -> NDArray[np.float32]:

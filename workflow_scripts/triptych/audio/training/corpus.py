@@ -42,9 +42,9 @@ def read_pairs(
     table = table[table["role"] == "train"]
     if datasets is not None:
         table = table[table["dataset"].isin(datasets)]
-    own = _captions_of(captions)
+    captions_by_clip = _captions_of(captions)
     alternatives = {} if variations is None else _variations(variations)
-    if silent := [clip for clip in table["clip"] if clip not in own]:
+    if silent := [clip for clip in table["clip"] if clip not in captions_by_clip]:
         raise InputError(
             f"{len(silent)} training clips of {manifest} have no caption in "
             f"{', '.join(map(str, captions))}, the first is {silent[0]!r}"
@@ -52,7 +52,7 @@ def read_pairs(
     return [
         Pair(clip, position, caption, alternatives.get((clip, position), ()))
         for clip, dataset in zip(table["clip"], table["dataset"], strict=True)
-        for position, caption in own[clip][: 1 if dataset in one_caption else None]
+        for position, caption in captions_by_clip[clip][: 1 if dataset in one_caption else None]
     ]
 
 
@@ -61,38 +61,38 @@ def read_splits(
 ) -> dict[str, Queries]:
     """The splits that a corpus keeps for evaluation, by role. queries: the challenge's captions."""
     table = read_table(manifest)
-    own = _captions_of(captions)
+    captions_by_clip = _captions_of(captions)
     splits = {}
     for role in EVALUATED:
         clips = table["clip"][table["role"] == role].tolist()
         if not clips:
             continue
         if role == "challenge":
-            asked = [] if queries is None else read_table(queries)["caption"].tolist()
-            truth = [""] * len(asked)
+            texts = [] if queries is None else read_table(queries)["caption"].tolist()
+            truth = [""] * len(texts)
         else:
-            asked = [caption for clip in clips for _, caption in own.get(clip, [])]
-            truth = [clip for clip in clips for _ in own.get(clip, [])]
-        if asked:
-            splits[role] = Queries(clips, asked, truth)
+            texts = [caption for clip in clips for _, caption in captions_by_clip.get(clip, [])]
+            truth = [clip for clip in clips for _ in captions_by_clip.get(clip, [])]
+        if texts:
+            splits[role] = Queries(clips, texts, truth)
     return splits
 
 
 def _captions_of(files: Sequence[StrPath]) -> dict[str, list[tuple[int, str]]]:
     """Positions and captions of each clip, by position."""
     table = pd.concat(list(map(read_table, files)), ignore_index=True)
-    found: dict[str, list[tuple[int, str]]] = {}
+    by_clip: dict[str, list[tuple[int, str]]] = {}
     columns = (table[name] for name in ("clip", "position", "caption"))
     for clip, position, caption in zip(*columns, strict=True):
-        found.setdefault(clip, []).append((int(position), caption))
-    return {clip: sorted(captions) for clip, captions in found.items()}
+        by_clip.setdefault(clip, []).append((int(position), caption))
+    return {clip: sorted(captions) for clip, captions in by_clip.items()}
 
 
 def _variations(file: StrPath) -> dict[tuple[str, int], tuple[str, ...]]:
     table = read_table(file)
     ordered = table.assign(number=table["variation"].astype(int)).sort_values("number")
-    found: dict[tuple[str, int], list[str]] = {}
+    by_caption: dict[tuple[str, int], list[str]] = {}
     columns = (ordered[name] for name in ("clip", "position", "caption"))
     for clip, position, caption in zip(*columns, strict=True):
-        found.setdefault((clip, int(position)), []).append(caption)
-    return {key: tuple(captions) for key, captions in found.items()}
+        by_caption.setdefault((clip, int(position)), []).append(caption)
+    return {key: tuple(captions) for key, captions in by_caption.items()}

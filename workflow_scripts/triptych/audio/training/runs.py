@@ -52,14 +52,14 @@ class Corpus:
     one_caption: Sequence[str] = ()
 
     def pairs(self, datasets: Sequence[str] | None, captions: str) -> list[Pair]:
-        """What is trained on: of these data sets (None for all), with new captions for "gpt"."""
+        """Training pairs of these data sets (None for all), with new captions for "gpt"."""
         new = self.variations if captions == "gpt" else None
         return read_pairs(self.manifest, self.captions, datasets, new, self.one_caption)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What the runs of one job have in common.
+    """Settings that the runs of one job share.
 
     start: a model as its training begins, of a seed; datasets: trained on, None for all; targets:
     which pairs of a batch match, each its own (report) or all of one clip (its code); untrained:
@@ -95,16 +95,23 @@ def train_runs(
         model = plan.start(int(run["seed"])).to(chosen)
         work = kind_of_work(model.settings.audio.dim)
         precision = choose_precision(plan.training.precision, chosen, work)
-        own = replace(plan, training=replace(plan.training, precision=precision))
         of_run = made_from.with_values(run=dict(run), precision=precision)
-        kept = Checkpoint(Path(checkpoint) / Path(run["folder"]).name, of_run)
-        _train_run(model, run, Path(folder), own, store, chosen, kept, stop)
+        _train_run(
+            model,
+            run,
+            Path(folder),
+            replace(plan, training=replace(plan.training, precision=precision)),
+            store=store,
+            device=chosen,
+            checkpoint=Checkpoint(Path(checkpoint) / Path(run["folder"]).name, of_run),
+            stop=stop,
+        )
 
 
 def result_fingerprint(params: Mapping[str, Any], inputs: Iterable[StrPath]) -> Fingerprint:
     """The fingerprint of all runs of a job, of its params and files.
 
-    Which runs there are and how the machine goes about it is left out. Shards count by their index.
+    The list of runs and settings of the machine are left out. Shards count by their index.
     """
     common = {key: value for key, value in params.items() if key != "runs"}
     training = {k: v for k, v in common["training"].items() if k not in MACHINE}
@@ -126,6 +133,7 @@ def _train_run(
     run: Run,
     folder: Path,
     plan: Plan,
+    *,
     store: ClipStore,
     device: torch.device,
     checkpoint: Checkpoint,
@@ -154,11 +162,11 @@ def _train_run(
     task = Task(
         model,
         batches,
-        contrastive(model, pairs, plan.targets),
-        partial(draw, model.settings, settings),
-        validate if "validation" in splits else None,
-        settings,
-        seed,
+        objective=contrastive(model, pairs, plan.targets),
+        draw=partial(draw, model.settings, settings),
+        validate=validate if "validation" in splits else None,
+        settings=settings,
+        seed=seed,
     )
     trained = train(task, run["run"], device, checkpoint, stop)
     try:

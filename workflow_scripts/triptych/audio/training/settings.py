@@ -1,4 +1,4 @@
-"""What determines a training run, besides its model and its data."""
+"""Settings of a training run, besides its model and its data."""
 
 import math
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ narrower ones it's slower (docs/performance.md)."""
 
 
 def kind_of_work(width: int) -> Literal["training", "narrow"]:
-    """What `choose_precision` asks about training a model whose layers have so many units."""
+    """The kind of work of training a model with layers of so many units."""
     return "narrow" if width < WIDE else "training"
 
 

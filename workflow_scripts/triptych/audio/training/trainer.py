@@ -44,8 +44,11 @@ Validate = Callable[[Callable[[], None]], Validation]
 
 @dataclass(frozen=True)
 class Trained:
-    """The chosen epoch's weights, the file in the checkpoint that holds them, and one row an
-    epoch: HISTORY and `chosen` (0 or 1)."""
+    """The result of a training.
+
+    weights: of the chosen epoch; file: the file of the checkpoint that holds them; history: one row
+    an epoch, HISTORY and `chosen` (0 or 1).
+    """
 
     weights: dict[str, Tensor]
     file: Path
@@ -53,14 +56,18 @@ class Trained:
 
 
 HISTORY = (
-    *("epoch", "step", "train_loss", "validation_loss"),
-    *("validation_map_at_10", "learning_rate"),
+    "epoch",
+    "step",
+    "train_loss",
+    "validation_loss",
+    "validation_map_at_10",
+    "learning_rate",
 )
 
 
 @dataclass(frozen=True)
 class Task:
-    """What is trained, on what, towards what. validate: None to take the last weights."""
+    """A model, its batches and its objective. validate: None to take the last weights."""
 
     model: RetrievalModel
     batches: Batches
@@ -72,7 +79,7 @@ class Task:
 
     @property
     def steps(self) -> int:
-        """Of all epochs."""
+        """Steps in all epochs."""
         return self.settings.schedule.epochs * self.batches.steps_per_epoch
 
 
@@ -141,7 +148,7 @@ class TrainingRun:
 
     @property
     def epoch(self) -> int:
-        """How many epochs are over."""
+        """Number of finished epochs."""
         return self.done // self._task.batches.steps_per_epoch
 
     @property
@@ -159,7 +166,7 @@ class TrainingRun:
         return self._task.settings.schedule.rate(epoch)
 
     def check_divergence(self) -> str:
-        """What is wrong with the losses of this epoch, or with the weights; "" if nothing."""
+        """The problem with the losses of this epoch or with the weights, or ""."""
         losses = torch.stack(self._losses) if self._losses else torch.zeros(1)
         finite, first, step = losses.isfinite(), self.done - len(self._losses), self.done - 1
         mean, usual = float(losses.mean()), self._history[0]["train_loss"] if self._history else 0.0
@@ -212,7 +219,7 @@ class TrainingRun:
             raise Interrupted(self._stop.reason)
 
     def state(self) -> dict[str, Any]:
-        """Of a finished training only what is asked of it later."""
+        """The state to save; of a finished training only its history and choice."""
         state = {
             "done": self.done,
             "losses": self._losses,
@@ -230,7 +237,7 @@ class TrainingRun:
             self._updates.restore(state)
 
     def trained(self) -> Trained:
-        """What a finished training made."""
+        """The result of a finished training."""
         assert self._chosen is not None  # the first epoch's weights are, until better ones come
         history = pd.DataFrame(self._history, columns=list(HISTORY))
         chosen = (history["epoch"] == self._chosen).astype(int)

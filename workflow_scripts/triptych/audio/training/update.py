@@ -68,8 +68,8 @@ class Updates:
     def _gradients(self, batch: Batch, tokens: dict[str, Tensor], number: int, size: int) -> Tensor:
         self._adam.zero_grad()
         draws = self._draw(keyed_generator(CPU, "draws", self._seed, number))
-        own = len(batch.captions)
-        parts = [slice(first, first + size) for first in range(0, own, size)]
+        count = len(batch.captions)
+        parts = [slice(first, first + size) for first in range(0, count, size)]
 
         def encode(part: int) -> tuple[Tensor, Tensor]:
             key = ("dropout", self._seed, number, part)

@@ -1,4 +1,4 @@
-"""How good a model is on a split: its embeddings, and the figures by which an epoch is chosen."""
+"""Embeddings of a split, and the figures by which an epoch is chosen."""
 
 from collections.abc import Callable, Mapping
 

@@ -42,7 +42,7 @@ _LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits + "-_
 
 @dataclass(frozen=True)
 class Settings:
-    """How many clips of each kind, how long (the shortest and the longest), and which ones."""
+    """Numbers of clips of each kind, the shortest and the longest in seconds, and the seed."""
 
     development: int
     validation: int
@@ -121,7 +121,7 @@ def catalogue(settings: Settings) -> Catalogue:
     trained = {scene.combination for scene in development}
     clotho, shared = {"development": development}, list[Scene]()
     for split in ("evaluation", "validation", "challenge"):
-        found = scenes_to_find(
+        scenes_found = scenes_to_find(
             getattr(settings, split) - SHARED.get(split, 0),
             development,
             divided.validation if split == "validation" else divided.evaluation,
@@ -130,9 +130,9 @@ def catalogue(settings: Settings) -> Catalogue:
             without=shared if split == "validation" else (),
         )
         # Those that training may have and whose sound_id is known (`_number`).
-        known = [s for s in found if s.relation != "then" and s.combination in trained]
+        known = [s for s in scenes_found if s.relation != "then" and s.combination in trained]
         shared += known[: SHARES[split]]
-        clotho[split] = found
+        clotho[split] = scenes_found
     made = Catalogue(
         {split: _clips("clotho", split, clotho[split], settings) for split in CLOTHO},
         _apportioned("audiocaps", plans["audiocaps"], AUDIOCAPS, settings),
@@ -169,10 +169,10 @@ def _apportioned(
     dataset: str, scenes: Sequence[Scene], shares: Mapping[str, float | None], settings: Settings
 ) -> dict[str, list[Clip]]:
     sizes = {part: round(len(scenes) * share) for part, share in shares.items() if share}
-    left, clips = iter(scenes), {}
+    remaining, clips = iter(scenes), {}
     for part in shares:
         size = sizes.get(part, len(scenes) - sum(sizes.values()))
-        clips[part] = _clips(dataset, part, list(islice(left, size)), settings)
+        clips[part] = _clips(dataset, part, list(islice(remaining, size)), settings)
     return clips
 
 
@@ -199,7 +199,7 @@ def _number(made: Catalogue, seed: int) -> None:
 
 def sound_ids(count: int, generator: np.random.Generator) -> list[str]:
     """Freesound ids, all different."""
-    return [str(each) for each in generator.choice(np.arange(156, 400_000), count, replace=False)]
+    return list(map(str, generator.choice(np.arange(156, 400_000), count, replace=False)))
 
 
 def _title(clotho: dict[str, list[Clip]], seed: int) -> None:
@@ -243,12 +243,12 @@ def _share_between_splits(clotho: dict[str, list[Clip]], shared: Sequence[Scene]
 
 
 def _leak(
-    sources: dict[str, list[Clip]], target: list[Clip], wanted: dict[str, int], seed: int
+    sources: dict[str, list[Clip]], target: list[Clip], most_by_split: dict[str, int], seed: int
 ) -> None:
     """Replace clips of `target`, from its first on, by recordings of `sources`."""
-    scale = min(1.0, LEAKED_PART * len(target) / sum(wanted.values()))
+    scale = min(1.0, LEAKED_PART * len(target) / sum(most_by_split.values()))
     place = 0
-    for split, most in wanted.items():
+    for split, most in most_by_split.items():
         # the last of a split may be a file that is missing on purpose; what two splits share is
         # left to the splits: one clip of WavCaps an id
         taken = {(clip.sound_id, clip.video_id) for clip in target[:place]}
@@ -257,13 +257,13 @@ def _leak(
         count = min(max(1, round(most * scale)), len(known))
         chosen = keyed("leaks", seed, split).choice(len(known), count, replace=False)
         for i in sorted(chosen.tolist()):
-            there = {"dataset": target[place].dataset, "split": target[place].split}
-            target[place] = replace(known[i], **there, file_name=target[place].file_name)
+            new_place = {"dataset": target[place].dataset, "split": target[place].split}
+            target[place] = replace(known[i], **new_place, file_name=target[place].file_name)
             place += 1
 
 
 def scene_table(made: Catalogue) -> pd.DataFrame:
-    """What every clip holds, except for the challenge's, whose truth nobody is told."""
+    """The content of every clip except the challenge's, whose truth is not published."""
     labelled = {split: made.clotho[split] for split in LABELLED}
     trained = made.trained
     rows = [

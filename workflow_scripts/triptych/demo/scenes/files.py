@@ -216,9 +216,9 @@ def _write_leak_lists(clips: Catalogue, folder: Path, seed: int) -> None:
         _write(json.dumps(content, indent=4), folder / f"blacklist_exclude_{name}_ac.json")
     leaked = {clip.sound_id for clip in clips.wavcaps["FreeSound"]}
     strangers = sound_ids(2 * ELSEWHERE, keyed("strangers", seed))
-    strangers = [each for each in strangers if each not in leaked][:ELSEWHERE]
+    strangers = [identifier for identifier in strangers if identifier not in leaked][:ELSEWHERE]
     full = list(dict.fromkeys([*ids(*CLOTHO), *strangers]))
-    lines = ["index,id", *(f"{index},{each}" for index, each in enumerate(full))]
+    lines = ["index,id", *(f"{index},{identifier}" for index, identifier in enumerate(full))]
     _write("\n".join(lines) + "\n", folder / "blacklist_clotho.full.v2.csv")
     lines = ["sound_id", *dict.fromkeys(ids("evaluation", "challenge"))]
     _write("\n".join(lines) + "\n", folder / "dcase2025_task6_excluded_freesound_ids.csv")

@@ -16,7 +16,7 @@ PEAK = 0.97
 
 @dataclass(frozen=True)
 class Scene:
-    """What a clip holds.
+    """The sounds of a clip.
 
     relation: single (second is ""), while (a background and a foreground) or then (two foregrounds
     in their order).
@@ -50,11 +50,11 @@ def render(scene: Scene, length: float, *key: int | str) -> np.ndarray:
         start, end = 0, samples
         if scene.relation == "then":
             start, end = ((0, cut), (cut, samples))[place]
-        drawn = keyed("sound", *key, place)
+        random = keyed("sound", *key, place)
         if name in BACKGROUNDS:
-            sound, loudness = BACKGROUNDS[name](drawn, end - start), BACKGROUND[scene.relation]
+            sound, loudness = BACKGROUNDS[name](random, end - start), BACKGROUND[scene.relation]
         else:
-            sound, loudness = foreground(name, drawn, end - start), FOREGROUND
+            sound, loudness = foreground(name, random, end - start), FOREGROUND
         sound = level(sound, loudness * _decibels(generator.uniform(-2, 2)))
         clip[start:end] += sound * edges(end - start, 0.003, 0.03)
     floor = noise(generator, samples, [(50, 0), (500, -6), (5000, -14)])

@@ -86,7 +86,7 @@ def scenes_to_find(
 
 def _cycle(scenes: Sequence[Scene], count: int, generator: np.random.Generator) -> list[Scene]:
     """All scenes in a random order, then all again in another one, `count` in total."""
-    drawn: list[Scene] = []
-    while len(drawn) < count:
-        drawn += [scenes[number] for number in generator.permutation(len(scenes))]
-    return drawn[:count]
+    cycled: list[Scene] = []
+    while len(cycled) < count:
+        cycled += [scenes[number] for number in generator.permutation(len(scenes))]
+    return cycled[:count]

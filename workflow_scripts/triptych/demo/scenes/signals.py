@@ -1,4 +1,4 @@
-"""What sounds are made of: shaped noise, grains, ringing modes, slow curves; mono, [samples]."""
+"""Parts of sounds: shaped noise, grains, ringing modes, slow curves; mono, [samples]."""
 
 import hashlib
 from collections.abc import Sequence
@@ -50,10 +50,10 @@ def wander(generator: np.random.Generator, samples: int, hertz: float) -> np.nda
     """A smooth random curve [samples] within [0, 1] that turns about `hertz` times a second."""
     places = np.arange(samples) * (hertz / RATE) + generator.uniform()
     points = generator.uniform(size=int(places[-1]) + 2)
-    left = places.astype(int)
-    part = places - left
+    before = places.astype(int)
+    part = places - before
     part = part * part * (3 - 2 * part)
-    return points[left] * (1 - part) + points[left + 1] * part
+    return points[before] * (1 - part) + points[before + 1] * part
 
 
 def swept(frequency: np.ndarray | float, samples: int, phase: float = 0.0) -> np.ndarray:
@@ -70,7 +70,7 @@ def sine(turns: np.ndarray) -> np.ndarray:
 def struck(
     frequencies: np.ndarray, decays: np.ndarray, gains: np.ndarray, length: float
 ) -> np.ndarray:
-    """What is struck and rings for `length` seconds, [n, samples]: modes [n, m] of frequencies in
+    """Ringing of `length` seconds, [n, samples]: modes [n, m] of frequencies in
     hertz that decay to 1/e in so many seconds. Starts in 0.5 ms, fades over its last tenth."""
     time = seconds(round(length * RATE))
     frequencies, decays, gains = np.broadcast_arrays(frequencies, decays, gains)

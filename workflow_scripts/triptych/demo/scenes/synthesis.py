@@ -72,7 +72,7 @@ def _break_files(clips: Catalogue, paths: Mapping[Clip, Path]) -> None:
 
     The last clips of their splits, so that none of the planted leaks is among them.
     """
-    wavcaps = {part: [paths[clip] for clip in each] for part, each in clips.wavcaps.items()}
+    wavcaps = {part: [paths[c] for c in members] for part, members in clips.wavcaps.items()}
     wavcaps["AudioSet_SL"][-1].write_bytes(b"")
     # A FLAC stream's header after which nothing comes, which libsndfile doesn't write. STREAMINFO
     # (RFC 9639, section 8.2): block and frame sizes, then rate, channels - 1, bits - 1 and samples

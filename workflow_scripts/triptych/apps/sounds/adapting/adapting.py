@@ -62,7 +62,7 @@ def adapt(
         model, sha256 = checked_model(model)
         embedder = Embedder(model, device.type)
         heard = _heard(folder, recordings, (model, sha256), embedder, work, stop)
-        captions = list(dict.fromkeys(text for each in recordings for text in each.captions))
+        captions = list(dict.fromkeys(text for r in recordings for text in r.captions))
         texts = {text: torch.from_numpy(embedder.text(text)) for text in captions}
         segments = {
             entry.path: torch.from_numpy(entry.embeddings.astype(np.float32))
@@ -74,19 +74,19 @@ def adapt(
         before, after = (
             held_out.scores(
                 {
-                    each.path: unit_vectors(segments[each.path] @ audio)
-                    for each in parts["held out"]
+                    recording.path: unit_vectors(segments[recording.path] @ audio)
+                    for recording in parts["held out"]
                 },
                 {caption: unit_vectors(texts[caption][None] @ text)[0] for caption in captions},
             )
             for audio, text in ((none, none), maps)
         )
         compared = held_out.compare(before, after)
-        made = work / "model"
-        shutil.rmtree(made, ignore_errors=True)
-        _write(model, sha256, maps, parts, made)
-        write_csv(compared, made / "scores.csv")
-        made.rename(to)
+        model_folder = work / "model"
+        shutil.rmtree(model_folder, ignore_errors=True)
+        _write(model, sha256, maps, parts, model_folder)
+        write_csv(compared, model_folder / "scores.csv")
+        model_folder.rename(to)
     shutil.rmtree(work)
     return compared
 
@@ -101,12 +101,12 @@ def learnt(
     segments: unit vectors [S, D] of each recording's segments, by path, of which the mean is
     taken; texts: [D] of each caption. Full batches of Adam, whose rate falls linearly.
     """
-    pairs = [(each, caption) for each in recordings for caption in each.captions]
-    audio = unit_vectors(torch.stack([segments[each.path].mean(0) for each, _ in pairs]))
+    pairs = [(recording, caption) for recording in recordings for caption in recording.captions]
+    audio = unit_vectors(torch.stack([segments[recording.path].mean(0) for recording, _ in pairs]))
     text = torch.stack([texts[caption] for _, caption in pairs])
     clips, captions = (
         torch.from_numpy(np.unique(names, return_inverse=True)[1])
-        for names in ([each.path for each, _ in pairs], [caption for _, caption in pairs])
+        for names in ([recording.path for recording, _ in pairs], [caption for _, caption in pairs])
     )
     width = audio.shape[1]
     maps = [torch.zeros(width, width, requires_grad=True) for _ in range(2)]
@@ -121,12 +121,12 @@ def learnt(
         sounds, words = (
             unit_vectors(x[part] + x[part] @ m) for x, m in zip((audio, text), maps, strict=True)
         )
-        away = sum(each.square().sum() for each in maps)
+        away = sum(offset.square().sum() for offset in maps)
         loss = nt_xent(sounds, words, temperature, match) + SETTINGS["decay"] * away
         adam.zero_grad()
         loss.backward()
         adam.step()
-    one, other = (torch.eye(width) + each.detach() for each in maps)
+    one, other = (torch.eye(width) + offset.detach() for offset in maps)
     return one, other
 
 
@@ -145,7 +145,7 @@ def _heard(
     stop: Stop,
 ) -> Index:
     """An index of the recordings alone, in `work`. Raises Stopped, and InputError for a change."""
-    wanted = {each.path: each.sha256 for each in recordings}
+    digests = {recording.path: recording.sha256 for recording in recordings}
     path = work / f"{model[1]}.npz"
     index, update = update_index(
         folder,
@@ -154,11 +154,11 @@ def _heard(
         lambda: embedder,
         lambda current: write_index(current, path),
         lambda: stop.reason,
-        only=list(wanted),
+        only=list(digests),
     )
     if update.stopped:
         raise Stopped(update.stopped)
-    if {each.path: each.sha256 for each in index.entries} != wanted:
+    if {entry.path: entry.sha256 for entry in index.entries} != digests:
         raise InputError(f"{folder}: recordings have changed meanwhile; run it again")
     return index
 

@@ -1,4 +1,4 @@
-"""What the search finds of recordings that no training has seen, with one model and with another.
+"""Compare how two models search recordings that neither was trained on.
 
 A caption is a query, as a person types it; the recordings are ranked as `triptych search` ranks
 them, by their best segment. Recordings that share a caption are all right for it.
@@ -45,19 +45,19 @@ class HeldOut:
     """
 
     def __init__(self, recordings: Sequence[Recording]) -> None:
-        self._recordings = sorted(recordings, key=lambda each: each.path)
-        self.captions = list(dict.fromkeys(c for each in self._recordings for c in each.captions))
-        own = [set(each.captions) for each in self._recordings]
-        self.relevant = np.array([[c in some for some in own] for c in self.captions])
+        self._recordings = sorted(recordings, key=lambda recording: recording.path)
+        self.captions = list(dict.fromkeys(text for r in self._recordings for text in r.captions))
+        captions_of = [set(recording.captions) for recording in self._recordings]
+        self.relevant = np.array([[c in some for some in captions_of] for c in self.captions])
 
     def scores(self, segments: Mapping[str, "Tensor"], texts: Mapping[str, "Tensor"]) -> Floats:
-        """How well each recording fits each caption, [Q, C]: the cosine of its best segment.
+        """Scores [Q, C] of captions and recordings: the cosine of the best segment.
 
         segments: unit vectors [S, D] by a recording's path; texts: [D] by caption
         """
-        asked = [texts[caption] for caption in self.captions]
+        queries = [texts[caption] for caption in self.captions]
         best = [
-            [float((segments[r.path] @ each).max()) for r in self._recordings] for each in asked
+            [float((segments[r.path] @ query).max()) for r in self._recordings] for query in queries
         ]
         return np.array(best)
 
@@ -69,12 +69,12 @@ class HeldOut:
         """
         clusters = np.array(self.relevant.argmax(1).astype(str))
         resamples = ClusterResamples(clusters)
-        measured = [self._per_query(each) for each in (before, after)]
+        measured = [self._per_query(scores) for scores in (before, after)]
         chance = self._chance()
         queries, recordings = self.relevant.shape
         rows = []
         for metric, expected in chance.items():
-            first, second = (each[metric] for each in measured)
+            first, second = (scores[metric] for scores in measured)
             row: list[float | str] = [metric, expected]
             for values in (first, second, second - first):
                 interval = resamples.interval(values)
@@ -116,7 +116,7 @@ NAMES = {
 
 
 def as_text(table: pd.DataFrame) -> str:
-    """What `compare` gave, for a terminal."""
+    """The scores of `compare` as text for a terminal."""
     lines = [f"{'held out':9}{'chance':>8}  {'before':22}{'after':22}gain"]
     for row in table.to_dict("records"):
         cells = []
@@ -129,24 +129,24 @@ def as_text(table: pd.DataFrame) -> str:
 
 
 def verdict(table: pd.DataFrame) -> str:
-    """What the gain in mAP@10 says, in a sentence; and what so few recordings cannot say."""
+    """A sentence about the gain in mAP@10, and a caution where there are few recordings."""
     row = table.iloc[0]
     queries, recordings = int(row["queries"]), int(row["recordings"])
-    said = []
+    sentences = []
     if recordings < FEW:
-        said.append(
+        sentences.append(
             f"{recordings} recordings held out are too few to tell: the intervals themselves are "
             f"uncertain below {FEW}."
         )
     elif row["gain_low"] > 0:
-        said.append("The adapted model is better on recordings that it has not heard.")
+        sentences.append("The adapted model is better on recordings that it has not heard.")
     elif row["gain_high"] < 0:
-        said.append("The adapted model is WORSE on recordings that it has not heard: don't use it.")
+        sentences.append("The adapted model is WORSE on recordings that it has not heard.")
     else:
-        said.append(
+        sentences.append(
             f"{recordings} recordings with {queries} captions are too few to tell whether the "
             "adapted model is better: the gain's interval holds 0."
         )
     if recordings <= max(RECALLS):
-        said.append(f"Of {recordings} recordings the first {max(RECALLS)} are all: R@10 is 1.")
-    return " ".join(said)
+        sentences.append(f"Of {recordings} recordings the first {max(RECALLS)} are all: R@10 is 1.")
+    return " ".join(sentences)

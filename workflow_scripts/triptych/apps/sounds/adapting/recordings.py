@@ -53,37 +53,37 @@ def read_recordings(pairs: Path, folder: Path) -> list[Recording]:
     table = read_strings(pairs, ("file", "caption"))
     captions: dict[str, list[str]] = {}
     problems = []
-    asked = zip(table["file"], table["caption"], strict=True)
-    for row, (file, caption) in enumerate(asked, start=2):
+    rows = zip(table["file"], table["caption"], strict=True)
+    for row, (file, caption) in enumerate(rows, start=2):
         path = os.path.relpath(os.path.join(folder.absolute(), file), folder.absolute())
-        said = ""
+        problem_of_row = ""
         if path.split(os.sep)[0] == os.pardir:
-            said = f"lies outside {folder}"
+            problem_of_row = f"lies outside {folder}"
         elif Path(path).suffix.lower() not in (*READ, *SUFFIXES):
-            said = "is no sound file by its name's end"
+            problem_of_row = "is no sound file by its name's end"
         elif not clean_caption(caption).strip():
-            said = "has an empty caption"
-        if said:
-            problems.append(f"row {row}: {printable(file)!r} {said}")
+            problem_of_row = "has an empty caption"
+        if problem_of_row:
+            problems.append(f"row {row}: {printable(file)!r} {problem_of_row}")
         else:
             captions.setdefault(Path(path).as_posix(), []).append(caption.strip())
     recordings: dict[str, Recording] = {}
     with Progress("check", len(captions), "files") as progress:
         for path in sorted(captions):
             try:
-                found = _read(folder, path, captions[path])
+                recording = _read(folder, path, captions[path])
             except (AudioProblem, OSError, ValueError) as problem:  # a name with \0 in it, say
-                told = str(problem).removeprefix(f"{folder / path}: ")
-                problems.append(f"{printable(path)}: {printable(told)}")
+                message = str(problem).removeprefix(f"{folder / path}: ")
+                problems.append(f"{printable(path)}: {printable(message)}")
             else:
-                same = recordings.get(found.sha256, found)
-                both = tuple(dict.fromkeys((*same.captions, *found.captions)))
-                recordings[found.sha256] = replace(same, captions=both)
+                same = recordings.get(recording.sha256, recording)
+                both = tuple(dict.fromkeys((*same.captions, *recording.captions)))
+                recordings[recording.sha256] = replace(same, captions=both)
             progress.advance()
     if problems:
         raise InputError(
             f"{pairs}: {len(problems)} problems; nothing was computed. Correct the table or the "
-            "files, or take their rows out:\n" + "\n".join(f"  {each}" for each in problems)
+            "files, or take their rows out:\n" + "\n".join(f"  {line}" for line in problems)
         )
     return list(recordings.values())
 
@@ -99,12 +99,11 @@ def _read(folder: Path, path: str, captions: Sequence[str]) -> Recording:
 
 def split(recordings: Sequence[Recording]) -> dict[str, list[Recording]]:
     """The recordings of each of PARTS. Raises InputError for too few."""
-    parts = {part: [each for each in recordings if each.part == part] for part in PARTS}
+    parts = {part: [one for one in recordings if one.part == part] for part in PARTS}
     if min(map(len, parts.values())) < LEAST:
-        found = ", ".join(f"{len(each)} {part}" for part, each in parts.items())
+        counts = ", ".join(f"{len(members)} {part}" for part, members in parts.items())
         raise InputError(
-            f"{len(recordings)} recordings are too few: which part each belongs to follows from "
-            f"its content, and these are {found}; {LEAST} of each are the least. Give some thirty, "
-            "better some hundreds"
+            f"{len(recordings)} recordings are too few: by their content they are {counts}, and "
+            f"each part needs {LEAST}. Give some thirty, better some hundreds"
         )
     return parts

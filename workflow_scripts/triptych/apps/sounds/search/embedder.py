@@ -76,8 +76,8 @@ class _Text(nn.Module):
 def write_text_side(model: "RetrievalModel", model_sha256: str, folder: Path) -> None:
     """Write the text side of a model (on the CPU, in evaluation mode) into a folder, whole."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=partial_prefix(folder)) as made:
-        written = Path(made) / folder.name
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=partial_prefix(folder)) as temporary:
+        written = Path(temporary) / folder.name
         written.mkdir()
         _export(_Text(model), written / NETWORK)
         text = model.text

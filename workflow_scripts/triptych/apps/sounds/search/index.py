@@ -60,7 +60,7 @@ class Index:
 
     @cached_property
     def embeddings(self) -> NDArray[np.float16]:
-        """Of all segments: [R, D]."""
+        """Embeddings of all segments: [R, D]."""
         parts = [entry.embeddings for entry in self.entries if len(entry.embeddings)]
         return np.concatenate(parts) if parts else np.zeros((0, 0), np.float16)
 
@@ -78,9 +78,9 @@ class Index:
         return [entry for entry in self.entries if entry.problem]
 
 
-def index_path(given: str | os.PathLike[str]) -> Path:
+def index_path(path_or_folder: str | os.PathLike[str]) -> Path:
     """The index's file, where a folder stands for the index in it."""
-    path = Path(given)
+    path = Path(path_or_folder)
     return path / NAME if path.is_dir() else path
 
 

@@ -31,7 +31,7 @@ Waveform = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Update:
-    """What an update did: files by what became of them; `stopped` says what ended it early."""
+    """Counts of files in an update; `stopped` is the reason that ended it early."""
 
     new: int
     kept: int
@@ -45,20 +45,22 @@ def sound_files(folder: Path) -> list[str]:
 
     Linked folders are followed; each folder is walked once, however many links lead to it.
     """
-    found: list[str] = []
-    seen = set()
+    paths: list[str] = []
+    visited = set()
     for where, folders, names in os.walk(folder, followlinks=True):
         about = os.stat(where)
-        if (about.st_dev, about.st_ino) in seen:
+        if (about.st_dev, about.st_ino) in visited:
             folders.clear()
             continue
-        seen.add((about.st_dev, about.st_ino))
-        own = [name for name in folders if not name.startswith(".")]
-        folders[:] = sorted(own, key=lambda name: (os.path.islink(os.path.join(where, name)), name))
+        visited.add((about.st_dev, about.st_ino))
+        visible = [name for name in folders if not name.startswith(".")]
+        folders[:] = sorted(
+            visible, key=lambda name: (os.path.islink(os.path.join(where, name)), name)
+        )
         for name in names:
             if Path(name).suffix.lower() in (*READ, *SUFFIXES) and not name.startswith("."):
-                found.append(Path(where, name).relative_to(folder).as_posix())
-    return sorted(found)
+                paths.append(Path(where, name).relative_to(folder).as_posix())
+    return sorted(paths)
 
 
 def segments(blocks: Iterable[Waveform], seconds: float) -> Iterator[tuple[float, Waveform]]:
@@ -128,11 +130,11 @@ def update_index(
     saved = time.monotonic()
     with Progress("index", len(fresh), "files") as progress:
         for entry in fresh:
-            made = _heard(folder, entry, model[2], by_content, load, stop)
+            embedded = _heard(folder, entry, model[2], by_content, load, stop)
             if stopped := stop():
                 break
-            entries[entry.path] = made
-            moved += made.sha256 in by_content
+            entries[entry.path] = embedded
+            moved += embedded.sha256 in by_content
             progress.advance()
             if time.monotonic() - saved > SAVE_SECONDS:
                 save(current())
@@ -171,8 +173,8 @@ def _heard(
             return replace(entry, seconds=same.seconds, embeddings=same.embeddings)
         parts, end = [], 0.0
         several = max(1, round(load().batch_seconds / segment_seconds))
-        said: list[str] = []
-        cut = segments(readable(stream_any(path), said), segment_seconds)
+        damages: list[str] = []
+        cut = segments(readable(stream_any(path), damages), segment_seconds)
         while batch := list(islice(cut, several)):
             if stop():
                 return entry
@@ -180,11 +182,11 @@ def _heard(
             end = batch[-1][0] + len(batch[-1][1]) / SAMPLE_RATE
         if parts:
             entry = replace(entry, seconds=end, embeddings=np.concatenate(parts))
-        if said or not parts:
-            raise AudioProblem(*said or [f"{path}: holds no samples"])
+        if damages or not parts:
+            raise AudioProblem(*damages or [f"{path}: holds no samples"])
         return entry
     except UnicodeEncodeError:
-        told = "its name is not valid in this system's encoding; rename it"
+        problem_text = "its name is not valid in this system's encoding; rename it"
     except (AudioProblem, OSError) as problem:
-        told = str(problem).removeprefix(f"{path}: ")
-    return replace(entry, sha256="", problem=told)
+        problem_text = str(problem).removeprefix(f"{path}: ")
+    return replace(entry, sha256="", problem=problem_text)

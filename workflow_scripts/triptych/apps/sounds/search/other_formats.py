@@ -71,7 +71,7 @@ def stream_other(
 
     if odd := not_a_file(path):
         raise AudioProblem(f"{path}: {odd}")
-    read, left = 0.0, math.inf if seconds is None else round(seconds * SAMPLE_RATE)
+    read, remaining = 0.0, math.inf if seconds is None else round(seconds * SAMPLE_RATE)
     try:
         with av.open(str(path), metadata_errors="replace", options=OPTIONS) as container:
             if not container.streams.audio:
@@ -82,18 +82,18 @@ def stream_other(
                 raise AudioProblem(f"{path}: {rate} samples a second cannot be used")
             frames = _mono_blocks(container, stream, rate, start_seconds)
             for whole in resampled(frames, rate):
-                block = whole[: int(min(left, len(whole)))]
+                block = whole[: int(min(remaining, len(whole)))]
                 if not np.isfinite(block).all():
                     raise AudioProblem(f"{path}: holds samples that are not numbers")
-                read, left = read + len(block) / SAMPLE_RATE, left - len(block)
+                read, remaining = read + len(block) / SAMPLE_RATE, remaining - len(block)
                 if len(block):
                     yield block
-                if left <= 0:
+                if remaining <= 0:
                     break
     except (av.error.FFmpegError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        told = f"damaged after {read:.1f} s ({reason})" if read else why_unreadable(path, reason)
-        raise AudioProblem(f"{path}: {told}") from None
+        problem = f"damaged after {read:.1f} s ({reason})" if read else why_unreadable(path, reason)
+        raise AudioProblem(f"{path}: {problem}") from None
 
 
 def _mono_blocks(
@@ -112,8 +112,8 @@ def _mono_blocks(
         if skipped is None:
             at = begins if frame.time is None else frame.time
             skipped = max(0, round((begins + start_seconds - at) * rate))
-        for each in as_floats.resample(frame):
-            mono = each.to_ndarray().mean(axis=0, dtype=np.float32)
+        for block_part in as_floats.resample(frame):
+            mono = block_part.to_ndarray().mean(axis=0, dtype=np.float32)
             if skipped < len(mono):
                 yield mono[skipped:]
             skipped = max(0, skipped - len(mono))

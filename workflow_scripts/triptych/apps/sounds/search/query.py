@@ -96,7 +96,7 @@ Vector = NDArray[np.float32]
 
 
 class Searcher:
-    """What answers queries. The index is read once, its text side when a text is asked for."""
+    """Answers queries to an index, whose text side is read at the first text."""
 
     def __init__(self, given: Path) -> None:
         """given: the index, or the folder that it lies in. Raises InputError."""

@@ -68,8 +68,8 @@ class SearchServer(uvicorn.Server):
         try:
             self.socket = socket.create_server((LOOPBACK, port))
         except (OSError, OverflowError) as error:
-            told = f"--port {port}: {error}; give another one, or 0 for a free one"
-            raise InputError(told) from error
+            message = f"--port {port}: {error}; give another one, or 0 for a free one"
+            raise InputError(message) from error
         self.port = self.socket.getsockname()[1]
         self.searcher, self.folder = searcher, folder
         self._made: dict[int, dict[str, Path]] = {}
@@ -89,7 +89,7 @@ class SearchServer(uvicorn.Server):
 
     @property
     def address(self) -> str:
-        """Of the page."""
+        """The address of the page."""
         return f"http://{LOOPBACK}:{self.port}/"
 
     def _found(self, request: Request) -> Response:
@@ -108,9 +108,9 @@ class SearchServer(uvicorn.Server):
             return FileResponse(self._made[row][kind])
 
     def _page(self, text: str, like: str) -> str:
-        """What is found for a text, or for a segment's number."""
+        """The page with the hits for a text, or for a segment's number."""
         searcher, hits = self.searcher, list[Hit]()
-        query, told, problem = text, "", ""
+        query, summary, problem = text, "", ""
         try:
             if like:
                 vector = searcher.segment(row := _number(like))
@@ -118,14 +118,14 @@ class SearchServer(uvicorn.Server):
                 hits = best_hits(searcher.index, vector, HITS)
             elif text:
                 hits = best_hits(searcher.index, searcher.text(text), HITS)
-            told = f"The {len(hits)} best of {searcher.index.firsts[-1]:,} segments."
+            summary = f"The {len(hits)} best of {searcher.index.firsts[-1]:,} segments."
         except InputError as error:
             problem = printable(str(error))
         return render(
             "hits.html.j2",
             folder=printable(str(searcher.index.root)),
             query=query,
-            told=f"{told} {searcher.caution}".strip(),
+            told=f"{summary} {searcher.caution}".strip(),
             text=text,
             longest=LONGEST_QUERY,
             problem=problem,
@@ -145,19 +145,19 @@ class SearchServer(uvicorn.Server):
     def _make(self, row: int) -> dict[str, Path]:
         """Files of a segment's spectrogram and sound. Raises InputError."""
         waveform = heard(self.searcher.index, row)
-        made = {"picture": self.folder / f"{row}.png", "sound": self.folder / f"{row}.mp3"}
-        made["picture"].write_bytes(spectrogram_png(waveform))
-        made["sound"].write_bytes(mp3(waveform))
-        return made
+        files = {"picture": self.folder / f"{row}.png", "sound": self.folder / f"{row}.mp3"}
+        files["picture"].write_bytes(spectrogram_png(waveform))
+        files["sound"].write_bytes(mp3(waveform))
+        return files
 
 
 def heard(index: Index, row: int) -> NDArray[np.float32]:
     """The sound of a segment, float32 [n] at 32 kHz. Raises InputError where it is gone."""
     entry, start, end = index.segment(row)
-    path, said = index.root / entry.path, list[str]()
-    blocks = list(readable(stream_any(path, start, end - start), said))
+    path, problems = index.root / entry.path, list[str]()
+    blocks = list(readable(stream_any(path, start, end - start), problems))
     if not blocks:
-        raise InputError(*said or [f"{path}: ends before {clock(start)}; run triptych index again"])
+        raise InputError(*problems or [f"{path}: ends before {clock(start)}; index again"])
     return np.concatenate(blocks)
 
 

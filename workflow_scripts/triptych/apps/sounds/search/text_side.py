@@ -60,10 +60,10 @@ class TextSide:
     def text(self, text: str) -> NDArray[np.float32]:
         """Normalised embedding [D] of a text."""
         encoding = self._tokenizer.encode(clean_caption(text) if self._cleans else text)
-        given = (encoding.ids, encoding.attention_mask)
+        rows = (encoding.ids, encoding.attention_mask)
         tokens = {
             name: np.array([row[: self._longest]], np.int64)
-            for name, row in zip(INPUTS, given, strict=True)
+            for name, row in zip(INPUTS, rows, strict=True)
         }
-        found: NDArray[np.float32] = self._session.run([OUTPUT], tokens)[0][0]
-        return found
+        vector: NDArray[np.float32] = self._session.run([OUTPUT], tokens)[0][0]
+        return vector

@@ -18,10 +18,10 @@ _HOW = (
 )
 
 
-def named_model(wanted: Path | None) -> Path:
+def named_model(model: Path | None) -> Path:
     """The folder of the model that is asked for: a folder, or small, the default."""
-    if wanted and (wanted.exists() or str(wanted) != SMALL):
-        return wanted
+    if model and (model.exists() or str(model) != SMALL):
+        return model
     return CHECKOUT / "resources/audio" / SMALL
 
 
@@ -34,8 +34,7 @@ def checked_model(folder: Path) -> tuple[Path, str]:
 
 
 def caution(folder: Path) -> str:
-    """What to expect of a search by a model that has heard only what this project made; "" for
-    another one, or where there is none any more."""
+    """A warning if the model in a folder has been trained on computed sounds only, else ""."""
     try:
         about = read_model_table(folder)["about"]
     except InputError:  # moved since it made the index
@@ -45,7 +44,7 @@ def caution(folder: Path) -> str:
 
 
 def segment_seconds(folder: Path) -> float:
-    """How much sound a model hears at once. Raises InputError."""
+    """Seconds of sound that a model hears at once. Raises InputError."""
     table = read_model_table(folder)
     try:
         return float(table["settings"]["segment_seconds"])

@@ -71,7 +71,7 @@ def sentence_encoder(entry: Mapping[str, Any]) -> SentenceSettings:
 
 
 def hub_model(entry: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
-    """How to fetch a text model from the hub: class, repository, revision, sha256, pooling.
+    """Source of a text model from the hub: class, repository, revision, sha256, pooling.
 
     entry: of `text_models`, any model that AutoModel knows; known: its entry of
     resources/sources.yaml, or an empty one. Raises ValueError whose message continues the key.
