@@ -32,7 +32,7 @@ from triptych.audio.models.retrieval import RetrievalModel
 from triptych.audio.models.sentence_encoders import sentence_encoder
 from triptych.audio.models.settings import ModelSettings
 from triptych.audio.models.statistics import Statistics, measure
-from triptych.audio.models.text_files import write_scratch_model
+from triptych.audio.models.text_making import write_scratch_model
 from triptych.audio.training.losses import similarity_logits
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import precision_context

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from triptych.audio.embedding_files import Split, read_embeddings, write_embeddings
-from triptych.audio.experiments import KEYS, audio_runs
+from triptych.audio.experiments import audio_runs
+from triptych.audio.training.runs import KEYS
 from triptych.core.errors import InputError
 
 CONFIG = {

@@ -4,7 +4,7 @@ import pytest
 import tiny_retrieval as job
 import torch
 
-from triptych.audio.training.gradient_cache import backward
+from triptych.audio.training.losses import backward
 
 SOUND = torch.randn(7, 240, generator=torch.Generator().manual_seed(0))
 LENGTHS = torch.full((7,), 240)

@@ -17,7 +17,8 @@ from triptych.audio.models.retrieval import RetrievalModel
 from triptych.audio.models.sentence_encoders.bert import Settings as BertSettings
 from triptych.audio.models.sentences import SentenceEncoder
 from triptych.audio.models.settings import ModelSettings
-from triptych.audio.models.text_files import FILES, read_tokenizer, write_scratch_model
+from triptych.audio.models.text_files import FILES, read_tokenizer
+from triptych.audio.models.text_making import write_scratch_model
 
 CAPTIONS = ["rain on a roof", "a dog barks and barks again", "thunder", "someone laughs"]
 

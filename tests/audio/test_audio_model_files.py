@@ -14,7 +14,7 @@ from triptych.audio.models.model_files import build_model, load_model, save_mode
 from triptych.audio.models.passt import Passt
 from triptych.audio.models.passt_files import convert_passt
 from triptych.audio.models.sentence_encoders.bert import Settings as BertSettings
-from triptych.audio.models.text_files import write_scratch_model
+from triptych.audio.models.text_making import write_scratch_model
 from triptych.core.errors import InputError
 
 CAPTIONS = ["rain falls on a tin roof", "a dog barks twice"]

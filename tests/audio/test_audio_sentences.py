@@ -17,10 +17,8 @@ from hub_site import REVISION, hub_site
 import triptych
 from triptych.audio.models.sentence_encoders import bert, hub_model, roberta
 from triptych.audio.models.sentences import SentenceEncoder
-from triptych.audio.models.text_files import (
-    clean_caption,
-    read_config,
-    read_tokenizer,
+from triptych.audio.models.text_files import clean_caption, read_config, read_tokenizer
+from triptych.audio.models.text_making import (
     train_tokenizer,
     write_scratch_model,
     write_text_model,
@@ -111,7 +109,7 @@ def test_long_captions_are_cut_and_lose_their_last_token(folder):
 def test_tokenizers_are_the_same_in_every_process_and_order(pieces, tmp_path):
     program = textwrap.dedent("""
         import sys
-        from triptych.audio.models.text_files import train_tokenizer
+        from triptych.audio.models.text_making import train_tokenizer
         texts = [line for line in sys.stdin.read().splitlines()]
         print(train_tokenizer(sys.argv[1], 150, texts).to_str())
     """)

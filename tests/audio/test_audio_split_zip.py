@@ -13,7 +13,8 @@ from sound_files import noise, read_audio, write
 from split_zip_writer import write_split_zip
 
 from triptych.audio.data.audio_sources import open_audio
-from triptych.audio.data.shards import ClipStore, write_shards
+from triptych.audio.data.shard_writing import write_shards
+from triptych.audio.data.shards import ClipStore
 from triptych.audio.data.split_zip import DamagedMember, SplitZip
 from triptych.core.errors import InputError
 

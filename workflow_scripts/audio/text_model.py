@@ -1,6 +1,6 @@
 """Make a text model: fetched from the hub, or small and from scratch with its own tokenizer."""
 
-from triptych.audio.models.text_files import write_text_model
+from triptych.audio.models.text_making import write_text_model
 from triptych.core.job import job
 
 with job(snakemake):

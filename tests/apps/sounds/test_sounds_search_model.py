@@ -20,7 +20,7 @@ def model(tmp_path_factory) -> Path:
     from triptych.audio.models.model_files import build_model, save_model
     from triptych.audio.models.sentence_encoders.bert import Settings as BertSettings
     from triptych.audio.models.settings import ModelSettings
-    from triptych.audio.models.text_files import write_scratch_model
+    from triptych.audio.models.text_making import write_scratch_model
 
     folder = tmp_path_factory.mktemp("model")
     captions = ["a dog barks", "rain falls on a roof", "somebody knocks"]
@@ -101,7 +101,7 @@ def test_the_text_side_beside_an_index_says_what_pytorch_says(kind, tmp_path):
     from triptych.apps.sounds.search.text_side import TextSide, says_model
     from triptych.audio.models.sentence_encoders import bert, roberta
     from triptych.audio.models.sentences import SentenceEncoder
-    from triptych.audio.models.text_files import write_scratch_model
+    from triptych.audio.models.text_making import write_scratch_model
 
     settings = {"bert": bert, "roberta": roberta}[kind].Settings(32, 90, 2, 4)
     captions = ["a dog barks", "rain falls on a roof", "somebody knocks"]

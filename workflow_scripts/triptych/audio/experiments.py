@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-KEYS = ("audio_model", "text_model", "corpus", "stage", "captions", "seed")
-"""What names a run in every table."""
 CAPTIONS = ("human", "gpt")
 MODELS = "results/audio/models"
 """Where the folder of every model lies."""

@@ -13,7 +13,7 @@ from typing import BinaryIO, NamedTuple, cast
 import multivolumefile
 import py7zr
 
-from triptych.audio.data.folders import move_folder
+from triptych.audio.data.audio_sources import move_folder
 from triptych.core.errors import InputError
 from triptych.core.files import partial_prefix
 

@@ -1,6 +1,7 @@
 """Where clips' sound lies: a folder of files, or WavCaps' archives, which stay as they are."""
 
 import os
+import shutil
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -101,3 +102,13 @@ AudioSource = Folder | WavCapsArchives
 def open_audio(folder: str | os.PathLike[str]) -> AudioSource:
     """The archives of a folder in the layout of WavCaps' repository, or else a folder's files."""
     return WavCapsArchives(folder) if (Path(folder) / ARCHIVES).is_dir() else Folder(folder)
+
+
+def move_folder(source: Path, target: Path) -> None:
+    """Give a finished folder its place, perhaps on another disk. Raises InputError where one is."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if target.exists():
+        if any(target.iterdir()):
+            raise InputError(f"{target} is there already and not empty; delete it to make it again")
+        target.rmdir()  # Snakemake may have made it
+    shutil.move(source, target)

@@ -10,8 +10,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
-from triptych.audio.data.audio_sources import ARCHIVES
-from triptych.audio.data.folders import move_folder
+from triptych.audio.data.audio_sources import ARCHIVES, move_folder
 from triptych.audio.data.hub import HubFile, download_hub, list_hub
 from triptych.core.download import DownloadError
 

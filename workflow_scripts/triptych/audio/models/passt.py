@@ -4,12 +4,18 @@ Patches become tokens behind a class and a distillation token; the embedding is 
 two (Koutini et al. 2021, arXiv:2110.05069). Parameters have the published checkpoints' names.
 """
 
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import torch
+from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn import functional
+
+from triptych.core.errors import InputError
+from triptych.core.weights import differences, shapes
 
 SPECIAL_TOKENS = 2  # class and distillation
 PUBLISHED_DIM = 768
@@ -142,3 +148,23 @@ class _Attention(nn.Module):
         by_head = (part.unflatten(2, (self.heads, -1)).transpose(1, 2) for part in parts)
         attended = functional.scaled_dot_product_attention(*by_head)
         return self.proj(attended.transpose(1, 2).flatten(2))
+
+
+def load_passt(network: nn.Module, path: str | os.PathLike[str], settings: Any) -> None:
+    """Give a network the weights that `convert_passt` wrote. Raises InputError for others."""
+    state = load_file(path)
+    check_passt(state, settings, str(path))
+    network.load_state_dict(state)
+
+
+def check_passt(state: Mapping[str, Tensor], settings: Any, source: str) -> None:
+    """Raise InputError, naming what differs, unless `state` fits a network of `settings`."""
+    with torch.device("meta"):
+        actual, expected = shapes(state), shapes(Passt(settings).state_dict())
+    if actual != expected:
+        raise InputError(
+            f"{source}: expected {len(expected)} tensors of a PaSST with stride "
+            f"{list(settings.stride)}, {settings.frames} frames and {settings.depth} blocks of "
+            f"{settings.dim}; found {len(actual)}, of which {differences(actual, expected)}. Fetch "
+            "the checkpoint again, or take the model whose checkpoint this is."
+        )

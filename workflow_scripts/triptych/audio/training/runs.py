@@ -14,7 +14,6 @@ from torch import Tensor
 
 from triptych.audio.data.shards import ClipStore
 from triptych.audio.embedding_files import write_embeddings
-from triptych.audio.experiments import KEYS
 from triptych.audio.models.model_files import save_model
 from triptych.audio.models.retrieval import RetrievalModel, draw
 from triptych.audio.training.batches import Batches, Pair
@@ -31,6 +30,8 @@ from triptych.core.provenance import Fingerprint, fingerprint
 from triptych.core.stopping import Interrupted, Stop, Stopped
 
 StrPath = str | Path
+KEYS = ("audio_model", "text_model", "corpus", "stage", "captions", "seed")
+"""Columns that identify a run in every table."""
 
 Run = Mapping[str, Any]
 """A row of the experiment table."""

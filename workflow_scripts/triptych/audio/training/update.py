@@ -9,7 +9,7 @@ from torch import Tensor
 
 from triptych.audio.models.retrieval import Draws, RetrievalModel
 from triptych.audio.training.batches import Batch
-from triptych.audio.training.gradient_cache import backward
+from triptych.audio.training.losses import backward
 from triptych.audio.training.settings import TrainingSettings
 from triptych.core.device import keyed_generator, training_precision
 from triptych.core.memory import OomRetry

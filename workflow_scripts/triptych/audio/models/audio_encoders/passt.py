@@ -85,7 +85,7 @@ class Settings(AudioEncoder):
 
     def load(self, network: "nn.Module", path: Any) -> None:
         """Load the weights that `passt_files.convert_passt` wrote."""
-        from triptych.audio.models.passt_files import load_passt
+        from triptych.audio.models.passt import load_passt
 
         load_passt(network, path, self)
 
