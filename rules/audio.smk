@@ -35,12 +35,13 @@ rule audio_pretrain:
         gpu=GPU,
     params:
         runs=made(AUDIO.rows("pretrained")),
-        audio_model=AUDIO.audio_model,
-        model=AUDIO.model,
-        training=AUDIO.training("pretraining"),
-        text_dropout=AUDIO.config["model"]["text_dropout"],
+        audio_model=lambda w: AUDIO.config["audio_models"][w.pair.split("-")[0]],
+        model=AUDIO.config["model"],
+        training=lambda w: training_of(AUDIO.config, w.corpus, "pretraining"),
         untrained=AUDIO.untrained,
-        one_caption=AUDIO.one_caption,
+        audiocaps_captions=lambda w: AUDIO.config["corpora"][w.corpus].get(
+            "audiocaps_captions", "all"
+        ),
         sources=AUDIO.inputs.sources,
         device=config["device"],
         checkpoint=made("results/checkpoints/audio_pretrain/{pair}-{corpus}"),
@@ -57,7 +58,7 @@ rule audio_finetune:
         queries="results/audio/data/clotho/queries.csv",
         shards=AUDIO_SHARDS,
         pretrained="results/audio/models/{pair}/{corpus}/pretrained",
-        variations=AUDIO.variations,
+        variations=lambda w: AUDIO.variations(w.corpus),
     output:
         directory("results/audio/models/{pair}/{corpus}/finetuned"),
     log:
@@ -73,8 +74,8 @@ rule audio_finetune:
         gpu=GPU,
     params:
         runs=made(AUDIO.rows("finetuned")),
-        training=AUDIO.training("finetuning"),
-        targets=AUDIO.model["targets"],
+        training=lambda w: training_of(AUDIO.config, w.corpus, "finetuning"),
+        targets=AUDIO.config["model"]["targets"],
         sources=AUDIO.inputs.sources,
         device=config["device"],
         checkpoint=made("results/checkpoints/audio_finetune/{pair}-{corpus}"),

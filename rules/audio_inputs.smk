@@ -1,5 +1,6 @@
 """What the audio study starts from: recordings, captions, lists of leaks, weights of others."""
 
+from triptych.audio.experiments import training_of
 from triptych.audio.inputs import DOWNLOADED, DOWNLOADS, SYNTHESISED
 
 AUDIO = WINGS["audio"]
@@ -315,9 +316,16 @@ rule audio_download_passt:
 rule audio_text_model:
     """Get a text model: from the hub by its revision, or a small one from scratch."""
     input:
-        captions=AUDIO.from_scratch(AUDIO_CAPTIONS),
-        manifest=AUDIO.from_scratch(
+        # A tokenizer from scratch is made of the training captions.
+        captions=lambda w: (
+            AUDIO_CAPTIONS
+            if AUDIO.text_settings[w.text_model]["source"] == "scratch"
+            else []
+        ),
+        manifest=lambda w: (
             f"results/audio/corpora/{AUDIO.config['evaluated']}/manifest.csv"
+            if AUDIO.text_settings[w.text_model]["source"] == "scratch"
+            else []
         ),
     output:
         directory("results/audio/text/{text_model}"),

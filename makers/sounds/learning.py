@@ -81,8 +81,7 @@ def new_model(entry: Mapping[str, Any], seed: int) -> RetrievalModel:
     entry: `audio`, `text` and `model`, as the config's audio_models, text_models and model hold
     them. Raises ValueError for settings that no model is made of.
     """
-    dropout = entry["model"]["text_dropout"]
-    settings = ModelSettings.from_config(entry["audio"], entry["model"], dropout)
+    settings = ModelSettings.from_config(entry["audio"], entry["model"])
     text = sentence_encoder(entry["text"])
     rng = keyed("captions", seed)
     scenes = (rng.integers(len(KINDS), size=rng.integers(1, 4)) for _ in range(CAPTIONS))
@@ -94,7 +93,7 @@ def new_model(entry: Mapping[str, Any], seed: int) -> RetrievalModel:
 
 def frames_of(entry: Mapping[str, Any]) -> int:
     """Frames of what a model of `entry` hears at once."""
-    return ModelSettings.from_config(entry["audio"], entry["model"], 0.0).segment_frames
+    return ModelSettings.from_config(entry["audio"], entry["model"]).segment_frames
 
 
 def embed_measured(model: RetrievalModel, measured: Tensor) -> Tensor:

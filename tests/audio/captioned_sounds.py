@@ -55,8 +55,8 @@ def write_model(folder: Path, **about: object) -> Path:
     write_scratch_model(folder.with_name("text"), text.config(), "words", list(KINDS))
     entry = {"segment_seconds": 0.5, "stride": [16, 16], "frames": 50, "dim": 64, "depth": 3}
     entry |= {"heads": 2, "patchout": [1, 1]}
-    joint = {"projection": 16, "temperature": 0.1, "learn_temperature": True}
-    sizes = ModelSettings.from_config(entry, joint, 0.0)
+    joint = {"projection": 16, "temperature": 0.1, "learn_temperature": True, "text_dropout": 0.0}
+    sizes = ModelSettings.from_config(entry, joint)
     model = build_model(sizes, folder.with_name("text"), None, 0)
     generator = torch.manual_seed(1)
     with torch.no_grad():  # or captions would be all but the same to it

@@ -95,10 +95,15 @@ def test_a_steps_draws_reach_the_spectrogram_and_the_patches(model):
 def test_settings_come_from_the_config_and_survive_json():
     entry = {"label": "small", "weights": "none", "segment_seconds": 3, "stride": [10, 10]}
     entry |= {"frames": 298, "dim": 96, "depth": 2, "heads": 4, "patchout": [4, 12]}
-    shared = {"projection": 128, "temperature": 0.07, "learn_temperature": True}
-    settings = ModelSettings.from_config(entry, shared, 0.2)
+    shared = {
+        "projection": 128,
+        "temperature": 0.07,
+        "learn_temperature": True,
+        "text_dropout": 0.2,
+    }
+    settings = ModelSettings.from_config(entry, shared)
     assert settings.audio.classes == 0
     assert settings.audio.grid(settings.segment_frames) == (12, 29)
     assert ModelSettings.from_table(json.loads(json.dumps(settings.to_table()))) == settings
     published = {**entry, "weights": "passt_s"}
-    assert ModelSettings.from_config(published, shared, 0.2).audio.classes == 527
+    assert ModelSettings.from_config(published, shared).audio.classes == 527

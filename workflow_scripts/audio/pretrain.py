@@ -11,14 +11,14 @@ from triptych.core.stopping import StopRequest, scheduler_limit
 
 with job(snakemake):
     params, files = snakemake.params, snakemake.input
-    settings = ModelSettings.from_config(params.audio_model, params.model, params.text_dropout)
+    settings = ModelSettings.from_config(params.audio_model, params.model)
     plan = Plan(
         Corpus(
             files.manifest,
             files.captions,
             files.shards,
             files.queries,
-            one_caption=params.one_caption,
+            one_caption=["audiocaps"] if params.audiocaps_captions == "first" else [],
         ),
         partial(build_model, settings, files.text, files.audio_weights or None),
         TrainingSettings.from_table(params.training),

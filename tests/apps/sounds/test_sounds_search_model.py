@@ -36,8 +36,7 @@ def model(tmp_path_factory) -> Path:
             "heads": 2,
             "patchout": [0, 0],
         },
-        {"projection": 8, "temperature": 0.07, "learn_temperature": True},
-        0.2,
+        {"projection": 8, "temperature": 0.07, "learn_temperature": True, "text_dropout": 0.2},
     )
     built = build_model(settings, folder / "text", None, 0)
     save_model(built, folder / "whole", {})

@@ -77,7 +77,6 @@ class Workflow:
         )
         stages = self.config["stages"]
         self.longest_seconds = {**stages["common"], **stages["pretraining"]}["longest_seconds"]
-        self.model = {k: v for k, v in self.config["model"].items() if k != "text_dropout"}
         self.exclusions = {
             corpus: corpus_settings["exclude"]
             for corpus, corpus_settings in self.config["corpora"].items()
@@ -103,7 +102,7 @@ class Workflow:
 
     def _audio_model(self, name: str, entry: Mapping[str, Any]) -> ModelSettings:
         model = self.config["model"]
-        return ModelSettings.from_config(entry, model, model["text_dropout"])
+        return ModelSettings.from_config(entry, model)
 
     def _text_model(self, name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
         """The parameters of the rule that makes a text model, and its number of weights."""
@@ -141,20 +140,7 @@ class Workflow:
             == (stage, wildcards.pair, wildcards.corpus)
         ]
 
-    def training(self, stage: str) -> Callable[[Any], dict[str, Any]]:
-        """Input function: how a stage trains on the wildcards' corpus."""
-        return lambda wildcards: training_of(self.config, wildcards.corpus, stage)
-
-    def one_caption(self, wildcards: Any) -> list[str]:
-        """Data sets of whose captions a clip of the corpus has its first one alone."""
-        chosen = self.config["corpora"][wildcards.corpus].get("audiocaps_captions", "all")
-        return ["audiocaps"] if chosen == "first" else []
-
-    def variations(self, wildcards: Any) -> str:
-        """The new captions that models of a corpus are fine-tuned with."""
-        return self._variations(wildcards.corpus)
-
-    def _variations(self, corpus: str) -> str:
+    def variations(self, corpus: str) -> str:
         """The file of the new captions that models of a corpus are fine-tuned with."""
         kind = self.config["corpora"][corpus].get("new_captions", "checked")
         name = "unfiltered" if kind == "unfiltered" else "variations"
@@ -180,22 +166,11 @@ class Workflow:
         trained = {split for corpus in settings for split in corpus["splits"]}
         return [split for split in SPLITS if split in trained]
 
-    def audio_model(self, wildcards: Any) -> dict[str, Any]:
-        """The audio model of a pair, as configured."""
-        entry: dict[str, Any] = self.config["audio_models"][wildcards.pair.split("-")[0]]
-        return entry
-
     def audio_weights(self, wildcards: Any) -> str | list[str]:
         """The published weights that a pair's audio model starts from, if it does."""
-        name = self.audio_model(wildcards).get("weights", "none")
+        entry = self.config["audio_models"][wildcards.pair.split("-")[0]]
+        name = entry.get("weights", "none")
         return [] if name == "none" else f"results/audio/weights/{name}.safetensors"
-
-    def from_scratch(self, files: str | list[str]) -> Callable[[Any], str | list[str]]:
-        """Input function: the files, where a text model is made from scratch and not fetched."""
-        entries = self.config["text_models"]
-        return lambda wildcards: (
-            files if entries[wildcards.text_model]["source"] == "scratch" else []
-        )
 
     @property
     def claims(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
@@ -213,7 +188,7 @@ class Workflow:
             ],
             "asked": ["results/audio/data/clotho/queries.csv"],
             "published": ["resources/published/audio_table2.csv"],
-            "variations": [self._variations(self.config["evaluated"])],
+            "variations": [self.variations(self.config["evaluated"])],
             "unfiltered": ["results/audio/captions/unfiltered.csv"],
             "usage": ["results/audio/captions/usage.csv"],
         }

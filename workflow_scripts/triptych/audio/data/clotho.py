@@ -68,8 +68,8 @@ def read_clotho(
     if (folder / CHALLENGE_METADATA).exists() or (folder / CHALLENGE_CAPTIONS).exists():
         inner = challenge_folder(folder if audio is None else audio)
         clips.append(_metadata(folder / CHALLENGE_METADATA, CHALLENGE, inner))
-        texts = read_strings(folder / CHALLENGE_CAPTIONS, ("caption",))["caption"]
-        queries = pd.DataFrame({"query": range(len(texts)), "caption": texts})
+        lines = read_strings(folder / CHALLENGE_CAPTIONS, ("caption",))["caption"]
+        queries = pd.DataFrame({"query": range(len(lines)), "caption": lines})
     tables = Tables(
         pd.concat(clips, ignore_index=True), pd.concat(captions, ignore_index=True), queries
     )

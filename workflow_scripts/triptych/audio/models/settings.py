@@ -61,7 +61,7 @@ class ModelSettings:
 
     @classmethod
     def from_config(
-        cls, audio_model: Mapping[str, Any], model: Mapping[str, Any], text_dropout: float
+        cls, audio_model: Mapping[str, Any], model: Mapping[str, Any]
     ) -> "ModelSettings":
         """From an entry of the config's `audio.audio_models` and from its `audio.model`.
 
@@ -75,7 +75,7 @@ class ModelSettings:
                 projection=model["projection"],
                 temperature=model["temperature"],
                 learn_temperature=model["learn_temperature"],
-                text_dropout=text_dropout,
+                text_dropout=model["text_dropout"],
                 projection_hidden=audio_model.get("projection_hidden", 0),
             )
         except ValueError as error:
