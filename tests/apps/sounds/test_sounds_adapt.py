@@ -211,7 +211,7 @@ def test_a_result_that_is_there_is_not_overwritten(place, capsys):
     arguments = [str(place / "pairs.csv"), str(place / "sounds"), "--model", str(place / "model")]
     before = files(place / "unbroken")
     assert main(["adapt", *arguments, "-o", str(place / "unbroken")]) == 2
-    assert "unbroken is there already" in capsys.readouterr().err
+    assert "unbroken exists" in capsys.readouterr().err
     assert files(place / "unbroken") == before
 
 

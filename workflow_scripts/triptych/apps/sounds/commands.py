@@ -20,30 +20,30 @@ if TYPE_CHECKING:
 
 INDEX = (
     """\
-Make a folder of sounds searchable by text.
+Index a folder of sounds for search by text.
 
-Every sound file below the folder, and the sound of videos, is embedded by a trained model, in
-segments of the length that the model hears at once. Run it again after a change: only what is new
-is embedded. A damaged file is indexed as far as it can be read.
+A trained model embeds every sound file below the folder, and the sound of videos, in segments.
+After a change run it again: only new files are embedded. A damaged file is indexed as far as it can
+be read.
 
 """
     + NOT_USED
 )
 
-SEARCH = "Find sounds in a folder that triptych index has indexed, by a text or by a sound."
+SEARCH = "Find sounds in a folder indexed by triptych index, by a text or by a sound."
 
 SERVE = """\
-The same search as a page with a search box, players and spectrograms, at an address that only this
-machine can open. It takes no uploads, and stops with Ctrl-C.
+Search an indexed folder in a browser: a page with a search box, players and spectrograms, at an
+address that only this machine can open. It takes no uploads. Ctrl-C stops it.
 """
 
 ADAPT = """\
-Teach a model your own recordings with captions, so that the search finds more of them.
+Adapt a model to your own captioned recordings, so that the search finds more of them.
 
 PAIRS is a CSV file with the columns file (below FOLDER) and caption; a file may have several rows.
-A fifth of the recordings is held out: the scores before and after are of recordings that the model
-has not learnt from. Each recording is heard once; then two linear maps are learnt in seconds. The
-result is a folder that triptych index takes as --model. Stopped or killed, it goes on where it was.
+A fifth of the recordings is held out, and scores before and after are measured on it. Each
+recording is embedded once; then two linear maps are learnt in seconds. The result is a folder for
+triptych index --model. After an interruption, run it again to resume.
 """
 
 EXAMPLES = """\
@@ -56,70 +56,92 @@ examples:
   triptych adapt pairs.csv ~/sounds
   triptych index ~/sounds --model ~/sounds/triptych-model --rebuild
 """
-ANEW = "run triptych index FOLDER with --model where it is now, or with --rebuild for another one"
+REINDEX = "run triptych index FOLDER with --model and its new place, or --rebuild for another model"
 ADAPTED = "triptych-model"
-"""The result, in the folder of recordings, unless another place is given."""
+"""Default name of the adapted model, in the folder of recordings."""
 
 
 def add_commands(commands: Any) -> None:
     """Add the commands to the subparsers of `triptych`."""
     index = command(
-        commands, "index", _index, "make a folder of sounds searchable by text", INDEX, EXAMPLES
+        commands, "index", _index, "index a folder of sounds for search by text", INDEX, EXAMPLES
     )
     index.add_argument("folder", type=Path, metavar="FOLDER")
     index.add_argument(
         "--index",
         type=Path,
         metavar="FILE",
-        help="where the index goes, *.npz (default: triptych-index.npz in the folder)",
+        help="file of the index, *.npz (default: triptych-index.npz in the folder)",
     )
     index.add_argument(
-        "--rebuild", action="store_true", help="embed everything anew, with another model say"
+        "--rebuild",
+        action="store_true",
+        help="embed all files again, for instance with another model",
     )
 
     search = command(
         commands, "search", _search, "find sounds in an indexed folder", SEARCH, EXAMPLES
     )
     query = search.add_mutually_exclusive_group(required=True)
-    query.add_argument("text", metavar="TEXT", nargs="?", help="what is to be heard, in English")
-    query.add_argument("--like", type=Path, metavar="FILE", help="a sound that hits resemble")
-    search.add_argument(
-        "-n", type=positive, default=10, metavar="N", dest="count", help="hits (default: 10)"
+    query.add_argument(
+        "text", metavar="TEXT", nargs="?", help="description of the sound, in English"
     )
-    search.add_argument("--json", action="store_true", help="write the hits as JSON")
+    query.add_argument("--like", type=Path, metavar="FILE", help="sound file to compare with")
+    search.add_argument(
+        "-n",
+        type=positive,
+        default=10,
+        metavar="N",
+        dest="count",
+        help="number of hits (default: 10)",
+    )
+    search.add_argument("--json", action="store_true", help="print the hits as JSON")
 
     serve = command(
         commands, "serve", _serve, "search an indexed folder in a browser", SERVE, EXAMPLES
     )
     serve.add_argument(
-        "--port", type=int, default=8765, help="default: %(default)s; 0 takes a free one"
+        "--port",
+        type=int,
+        default=8765,
+        help="port of the page (default: %(default)s); 0 chooses a free one",
     )
 
     adapt = _add_adapt(commands)
     for parser in (search, serve):
         parser.add_argument(
-            "--index", type=Path, required=True, metavar="FILE", help="the index, or its folder"
+            "--index",
+            type=Path,
+            required=True,
+            metavar="FILE",
+            help="index file, or the folder that holds triptych-index.npz",
         )
-    for parser, default in ((index, "the index's own, at first small"), (adapt, "small")):
+    for parser, default in (
+        (index, "the model of the existing index, else small"),
+        (adapt, "small"),
+    ):
         parser.add_argument(
             "--model",
             type=Path,
             metavar="FOLDER",
-            help=f"a trained model, or small, which the repository ships (default: {default})",
+            help=f"folder of a trained model, or small, the bundled one (default: {default})",
         )
         add_device(parser)
 
 
 def _add_adapt(commands: Any) -> Any:
-    summary = "teach a model your own captioned recordings"
+    summary = "adapt a model to your own captioned recordings"
     adapt = command(commands, "adapt", _adapt, summary, ADAPT, EXAMPLES)
-    adapt.add_argument("pairs", type=Path, metavar="PAIRS", help="a table, *.csv: file, caption")
-    adapt.add_argument("folder", type=Path, metavar="FOLDER", help="where the recordings lie")
     adapt.add_argument(
-        *("-o", "--output"),
+        "pairs", type=Path, metavar="PAIRS", help="CSV file with the columns file and caption"
+    )
+    adapt.add_argument("folder", type=Path, metavar="FOLDER", help="folder of the recordings")
+    adapt.add_argument(
+        "-o",
+        "--output",
         type=Path,
         metavar="FOLDER",
-        help=f"where the adapted model goes (default: {ADAPTED} in the folder of recordings)",
+        help=f"folder of the adapted model (default: {ADAPTED} in the folder of recordings)",
     )
     return adapt
 
@@ -136,13 +158,13 @@ def _index(options: argparse.Namespace) -> int:
     folder = options.folder.resolve()
     path = options.index or folder / NAME
     if path.suffix != ".npz":
-        raise InputError(f"--index {path}: an index is a file *.npz")
+        raise InputError(f"--index {path}: expected a file *.npz")
     if not sound_files(folder):
-        raise InputError(f"{folder}: there are no sound files in it or below it")
+        raise InputError(f"{folder}: no sound files in it or below it")
     earlier = None if options.rebuild or not path.exists() else read_index(path)
     if earlier and earlier.root != folder and earlier.root.is_dir():
         raise InputError(
-            f"{path} is the index of {earlier.root}; give another file by --index, or --rebuild"
+            f"{path} is the index of {earlier.root}; choose another --index, or --rebuild"
         )
     model, sha256 = _model_for(earlier, options.model)
     if warning := caution(model):
@@ -168,7 +190,7 @@ def _index(options: argparse.Namespace) -> int:
         f"{update.removed} removed, {skipped} skipped)"
     )
     if update.stopped:
-        print(f"stopped by {update.stopped}; run it again to go on", file=sys.stderr)
+        print(f"stopped by {update.stopped}; run it again to resume", file=sys.stderr)
         return 130
     if says_model(text_folder(path)) != sha256:
         embedder().write_text(sha256, text_folder(path))
@@ -212,9 +234,9 @@ def _embedder(model: Path, device: str) -> "Embedder":
 
 
 def _model_for(index: "Index | None", model: Path | None) -> tuple[Path, str]:
-    """The model's folder and digest: the one asked for, or the index's, or the best one.
+    """The model's folder and digest: the named model, or the index's, or the bundled one.
 
-    Raises InputError where the index was made by another one.
+    Raises InputError if the index was made by another model.
     """
     from triptych.apps.sounds.search.trained import checked_model, named_model
 
@@ -222,12 +244,12 @@ def _model_for(index: "Index | None", model: Path | None) -> tuple[Path, str]:
     if index is None:
         return checked_model(folder)
     if not folder.is_dir():
-        raise InputError(f"the index was made by the model in {folder}, which is gone: {ANEW}")
+        raise InputError(f"the index was made by the model in {folder}, which is gone: {REINDEX}")
     folder, sha256 = checked_model(folder)
     if sha256 != index.model_sha256:
         raise InputError(
-            f"the index was made by another model, {index.model}, than what lies in {folder} now: "
-            f"{ANEW}"
+            f"the index was made by another model, {index.model}, than the one now in {folder}: "
+            f"{REINDEX}"
         )
     return folder, sha256
 
@@ -238,7 +260,7 @@ def _adapt(options: argparse.Namespace) -> int:
         raise InputError(f"{options.folder} is not a folder")
     to = options.output or options.folder / ADAPTED
     if to.exists():
-        raise InputError(f"{to} is there already: give another place with -o, or remove it")
+        raise InputError(f"{to} exists: choose another place with -o, or remove it")
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     from triptych.apps.sounds.adapting.recordings import read_recordings, split
     from triptych.apps.sounds.search.trained import named_model
@@ -254,11 +276,15 @@ def _adapt(options: argparse.Namespace) -> int:
 
     try:
         scores = adapt(
-            *(named_model(options.model), options.folder.resolve(), recordings, to.absolute()),
-            *(chosen_device(options), StopRequest()),
+            named_model(options.model),
+            options.folder.resolve(),
+            recordings,
+            to.absolute(),
+            device=chosen_device(options),
+            stop=StopRequest(),
         )
     except Stopped as stopped:
-        say(f"stopped by {stopped.reason}; run it again to go on")
+        say(f"stopped by {stopped.reason}; run it again to resume")
         return 130
     print(as_text(scores))
     print(verdict(scores))

@@ -36,7 +36,7 @@ PAIRS = 1024
 """Pairs of recording and caption in a step; all, if they are fewer."""
 
 Maps = tuple[Tensor, Tensor]
-"""What embeddings of recordings and of captions are multiplied by, [D, D] each."""
+"""Matrices [D, D] that map embeddings of recordings and of captions."""
 
 
 def adapt(
@@ -47,12 +47,12 @@ def adapt(
     device: torch.device,
     stop: Stop,
 ) -> pd.DataFrame:
-    """Teach the model in a folder the recordings below another; write it to a third, `to`.
+    """Adapt a model to the recordings below a folder, and write it to the folder `to`.
 
-    Returns the scores before and after, of recordings held out (`HeldOut.compare`). What was heard
-    lies beside `to` meanwhile; a run that was stopped or killed goes on from there to the same
-    bytes. Raises InputError where `to` exists, there are too few recordings or one has changed;
-    Stopped when `stop` asks.
+    Returns the scores before and after on held-out recordings (`HeldOut.compare`). Embeddings lie
+    beside `to` meanwhile; an interrupted run resumes from there to the same bytes. Raises
+    InputError if `to` exists, there are too few recordings or one has changed; Stopped when `stop`
+    asks.
     """
     parts = split(recordings)
     _refuse(to)
