@@ -67,21 +67,17 @@ def test_a_failure_that_passes_is_tried_again(tmp_path, fault):
 
 
 @pytest.mark.parametrize(
-    ("fault", "message"),
-    [
-        (error(401, code="invalid_api_key"), "does not accept the key in OPENAI_API_KEY"),
-        (error(429, code="insufficient_quota"), "no credit left"),
-        (error(500), "answered 500 .*1 times in a row"),
-    ],
+    ("fault", "status"),
+    [(error(401, code="invalid_api_key"), "401 \\(invalid_api_key"), (error(500), "500")],
 )
-def test_an_error_that_stays_stops_and_keeps_what_was_paid(tmp_path, fault, message):
+def test_an_error_that_stays_stops_and_keeps_what_was_paid(tmp_path, fault, status):
     with serving() as server:
         made = asker(server, tmp_path, open_requests=1, attempts=1)
         made.ask(requests(3))
         server.faults += [fault] * 2
-        with pytest.raises(ServiceError, match=message) as caught:
+        with pytest.raises(ServiceError, match=rf"answered {status}.* 3 requests remain"):
             made.ask(requests(6))
-    assert "3 requests remain" in str(caught.value) and kept(tmp_path) == 3
+    assert kept(tmp_path) == 3
 
 
 def test_what_is_no_answer_is_asked_for_again_and_no_more_requests_are_open(tmp_path):
@@ -140,12 +136,10 @@ def test_the_key_is_in_no_message_log_or_file(tmp_path, caplog, capsys):
         assert KEY not in path.read_text()
 
 
-@pytest.mark.parametrize(
-    ("key", "says"), [(" ", "export OPENAI_API_KEY"), ("sk-cut\u2026short", "was it copied whole")]
-)
-def test_a_key_that_is_none_is_told_and_not_shown(monkeypatch, key, says):
+@pytest.mark.parametrize("key", [" ", "sk-cut\u2026short"])
+def test_a_key_that_is_none_is_refused_and_not_shown(monkeypatch, key):
     monkeypatch.setenv("OPENAI_API_KEY", key)
-    with pytest.raises(InputError, match=says) as caught:
+    with pytest.raises(InputError, match="OPENAI_API_KEY") as caught:
         key_from_environment()
     assert not key.strip() or key not in str(caught.value)
 

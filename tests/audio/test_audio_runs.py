@@ -19,8 +19,10 @@ from triptych.audio.training.batches import Batches
 from triptych.audio.training.corpus import read_pairs
 from triptych.audio.training.runs import result_fingerprint, train_runs
 from triptych.core.errors import InputError
+from triptych.core.provenance import Fingerprint
 from triptych.core.stopping import Stopped
 
+MADE_FROM = Fingerprint({"data": "digest"})
 FILES = ["embeddings.npz", "history.csv", "model.json", "model.safetensors", "tokenizer.json"]
 
 
@@ -36,7 +38,7 @@ def pretrain(corpus, folder, stop=None, **changes):
         tiny.plan(corpus, untrained=True, **changes),
         "cpu",
         folder / "checkpoint",
-        "digest",
+        MADE_FROM,
         stop or Never(),
     )
     return folder / "pretrained"
@@ -51,7 +53,7 @@ def finetune(corpus, pretrained, folder, runs, **changes):
     start = partial(lambda folder, seed: load_model(folder), pretrained)
     plan = tiny.plan(corpus, start=start, datasets=["clotho"], **changes)
     folders = [folder / f"{run['captions']}-seed{run['seed']}" for run in runs]
-    train_runs(runs, folders, plan, "cpu", folder / "checkpoint", "digest", Never())
+    train_runs(runs, folders, plan, "cpu", folder / "checkpoint", MADE_FROM, Never())
     return folders
 
 

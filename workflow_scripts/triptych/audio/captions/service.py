@@ -1,18 +1,17 @@
 """Ask a server that speaks OpenAI's protocol, keep every answer, and stay within a budget.
 
 The openai client retries what passes by itself (rate limits, time-outs, 5xx); what is no answer is
-asked for again here. No secret reaches a log, a message or a file.
+asked for again here. The key reaches no log, message or file.
 """
 
 import hashlib
 import json
 import logging
 import os
-import re
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,6 @@ logger = logging.getLogger(__name__)
 OFFICIAL = "https://api.openai.com/v1"
 SHORTEST_SECRET = 6
 """Characters of a key; shorter ones are placeholders, which captions may hold as words."""
-NO_CREDIT = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
 FILTERED = {"content_filter", "content_policy_violation"}
 CHARACTERS_PER_TOKEN = 4.0  # OpenAI's rule of thumb for English
 MESSAGE_TOKENS = 8  # what chat formatting adds to a prompt
@@ -47,12 +45,8 @@ class Request:
     @property
     def key(self) -> str:
         """SHA-256 of everything that the answer depends on."""
-        text = json.dumps(self.record(), sort_keys=True, ensure_ascii=False)
+        text = json.dumps(asdict(self), sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()
-
-    def record(self) -> dict[str, Any]:
-        """The request as plain data."""
-        return {**vars(self), "parameters": dict(self.parameters)}
 
 
 @dataclass(frozen=True)
@@ -70,8 +64,7 @@ class AnswerCache:
     """Answers by request, in `<folder>/answers.jsonl`."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self.folder = Path(folder)
-        self._file = self.folder / "answers.jsonl"
+        self._file = Path(folder) / "answers.jsonl"
         self._answers: dict[str, Answer] = {}
         text = self._file.read_text("utf-8", errors="replace") if self._file.exists() else ""
         for line in text.splitlines():
@@ -88,8 +81,8 @@ class AnswerCache:
     def put(self, request: Request, answer: Answer) -> None:
         """Keep an answer; when this returns, it survives a kill."""
         self._answers[request.key] = answer
-        self.folder.mkdir(parents=True, exist_ok=True)
-        record = {"request": request.record(), "answer": vars(answer)}
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        record = {"request": asdict(request), "answer": asdict(answer)}
         # The line break comes first, so that half a line before it spoils nothing.
         with self._file.open("ab") as stream:
             stream.write(b"\n" + json.dumps(record, ensure_ascii=False).encode())
@@ -108,14 +101,11 @@ class BudgetReached(InputError):
 def key_from_environment() -> str:
     """The server's key. Raises InputError, which never shows it."""
     key = os.environ.get(KEY_VARIABLE, "").strip()
-    if not key:
+    if not key or not key.isascii() or not key.isprintable() or " " in key:
         raise InputError(
-            "audio.captions.backend openai needs a key in the environment: export "
-            f"{KEY_VARIABLE}=... (for a server that wants none, any word). It belongs in no "
-            "file of this project."
+            f"audio.captions.backend openai needs a whole key in the environment: export "
+            f"{KEY_VARIABLE}=... (for a server that wants none, any word)"
         )
-    if not key.isascii() or not key.isprintable() or " " in key:
-        raise InputError(f"{KEY_VARIABLE} holds characters that no key has; was it copied whole?")
     return key
 
 
@@ -125,12 +115,13 @@ class Service:
     def __init__(self, settings: CaptionSettings) -> None:
         self._settings = settings
         self._key = key_from_environment()
-        self.server = public_address(settings.base_url or OFFICIAL)
+        address = settings.base_url or OFFICIAL
+        self.server = public_address(address)
         for name in ("openai", "httpx", "httpx2", "httpcore2"):  # whole addresses, or more
             logging.getLogger(name).setLevel(logging.WARNING)
         self._client = openai.OpenAI(
             api_key=self._key,
-            base_url=settings.base_url or OFFICIAL,
+            base_url=address,
             timeout=settings.timeout_seconds,
             max_retries=settings.attempts - 1,
         )
@@ -149,12 +140,17 @@ class Service:
                 code = str(error.code or error.type or "")
                 if code in FILTERED:
                     return Answer("", "content_filter", 0, 0, self.server)
-                raise ServiceError(self._explanation(error.status_code, code)) from None
-            except openai.APIConnectionError as error:
-                what = "did not answer in time" if "imeout" in type(error).__name__ else "failed"
+                # What a server writes may echo the key.
+                plain = code.isidentifier() and self._redacted(code) == code
                 raise ServiceError(
-                    f"{self.server}: the connection {what} (audio.captions.base_url, "
-                    "timeout_seconds, attempts)."
+                    f"{self.server} answered {error.status_code}{f' ({code})' if plain else ''}, "
+                    f"up to {self._settings.attempts} times: check {KEY_VARIABLE}, the account's "
+                    "credit, and audio.captions.model, base_url and parameters."
+                ) from None
+            except openai.APIConnectionError:
+                raise ServiceError(
+                    f"{self.server} cannot be reached or does not answer in time "
+                    "(audio.captions.base_url, timeout_seconds)."
                 ) from None
             except (openai.APIError, ValueError, LookupError, TypeError, AttributeError):
                 continue
@@ -170,25 +166,11 @@ class Service:
             count if type(count) is int and count > 0 else round(len(of) / CHARACTERS_PER_TOKEN)
             for count, of in zip(counts, (request.prompt, text), strict=True)
         ]
-        return Answer(
-            self._redacted(text), self._redacted(str(reason)), tokens[0], tokens[1], self.server
-        )
+        return Answer(self._redacted(text), self._redacted(reason), *tokens, self.server)
 
     def _redacted(self, text: str) -> str:
         """The text without the key, should a server send it back."""
         return text if len(self._key) < SHORTEST_SECRET else text.replace(self._key, "[key]")
-
-    def _explanation(self, status: int, code: str) -> str:
-        """An error in our own words: what a server writes may echo the key."""
-        plain = re.fullmatch(r"[a-z_]{1,40}", code) and self._redacted(code) == code
-        answered = f"{self.server} answered {status}" + (f" ({code})" if plain else "")
-        if code in NO_CREDIT or status == 402:
-            return f"{answered}: the account has no credit left. Top it up, then run again."
-        if status == 401 or code == "invalid_api_key":
-            return f"{answered}: it does not accept the key in {KEY_VARIABLE}. Set a valid one."
-        if status < 500 and status not in (408, 409, 429):
-            return f"{answered}: check audio.captions.model, base_url and parameters."
-        return f"{answered}, {self._settings.attempts} times in a row (audio.captions.attempts)."
 
 
 class Asker:
@@ -200,7 +182,7 @@ class Asker:
         self._service, self._lock = Service(settings), threading.Lock()
         self.cache = AnswerCache(settings.cache)
         self.answers: dict[str, Answer] = {}
-        self.requested = self.cached = self.input_tokens = self.output_tokens = 0
+        self.requested = self.cached = 0
         self.spent = 0.0  # the price of all answers, of this run or an earlier one
         self._reserved = 0.0  # the highest price of the requests that are open
 
@@ -221,12 +203,13 @@ class Asker:
             if answer := self.cache.get(request):
                 self.cached += 1
                 self.spent += self._price(answer)
-                self._take(request, answer)
+                self.answers[request.key] = answer
                 judge(request, answer)
             else:
                 missing[request.key] = request
-        self._log_estimate(list(missing.values()))
-        failure: BaseException | None = None
+        currency, failure = self._settings.prices.currency, None
+        most = sum(map(self._highest_price, missing.values()))
+        logger.info("%d requests, at most %.2f %s", len(missing), most, currency)
         with (
             ThreadPoolExecutor(self._settings.open_requests) as pool,
             Progress("captions", len(missing), "requests") as progress,
@@ -236,36 +219,33 @@ class Asker:
                 if job.cancelled():
                     continue
                 try:
-                    answer = job.result()
+                    answer = self.answers[jobs[job].key] = job.result()
                     self.requested += 1
-                    self._take(jobs[job], answer)
                     if failure is None:
                         judge(jobs[job], answer)
-                    progress.advance(1, f"{self._settings.prices.text(self.spent)} spent")
+                    progress.advance(1, f"{self.spent:.2f} {currency} spent")
                 except BaseException as error:
                     failure = failure or error
                     for other in jobs:
                         other.cancel()
         if isinstance(failure, ServiceError | BudgetReached):
             remaining = sum(key not in self.answers for key in missing)
-            raise type(failure)(
-                f"{failure} {remaining} requests remain; what is answered is kept in "
-                f"{self.cache.folder} and not paid for again."
-            )
+            kept = f"the answers are kept in {self._settings.cache} and not paid for again"
+            raise type(failure)(f"{failure} {remaining} requests remain; {kept}.")
         if failure:
             raise failure
 
     def _ask(self, request: Request) -> Answer:
         if (reason := self._stop()) is not None:
             raise Stopped(reason)
-        price = self._highest_price(request)
+        price, budget = self._highest_price(request), self._settings.budget
         with self._lock:
-            committed, budget = self.spent + self._reserved, self._settings.budget
+            committed = self.spent + self._reserved
             if budget is not None and committed + price > budget:
-                text = self._settings.prices.text
                 raise BudgetReached(
-                    f"The budget of {text(budget)} (audio.captions.budget) does not allow the next "
-                    f"request: {text(committed)} are spent or reserved, it may cost {text(price)}."
+                    f"The budget of {budget:g} {self._settings.prices.currency} "
+                    f"(audio.captions.budget) does not allow the next request: {committed:.2f} are "
+                    f"spent or reserved, and it may cost {price:.2g}."
                 )
             self._reserved += price
         try:
@@ -278,11 +258,6 @@ class Asker:
             with self._lock:
                 self._reserved -= price
 
-    def _take(self, request: Request, answer: Answer) -> None:
-        self.answers[request.key] = answer
-        self.input_tokens += answer.input_tokens
-        self.output_tokens += answer.output_tokens
-
     def _price(self, answer: Answer) -> float:
         return self._settings.prices.price(answer.input_tokens, answer.output_tokens)
 
@@ -292,7 +267,3 @@ class Asker:
         longest = min((int(limit) for limit in limits if limit is not None), default=LONGEST_ANSWER)
         prompt = len(request.prompt.encode()) + MESSAGE_TOKENS
         return self._settings.prices.price(prompt, longest)
-
-    def _log_estimate(self, requests: Sequence[Request]) -> None:
-        most = self._settings.prices.text(sum(map(self._highest_price, requests)))
-        logger.info("%d requests, at most %s", len(requests), most)

@@ -70,11 +70,6 @@ class Prices:
         """The price of so many tokens."""
         return (input_tokens * self.input + output_tokens * self.output) / 1e6
 
-    def text(self, amount: float) -> str:
-        """An amount with its currency: 0.0031 USD, 12.40 USD."""
-        digits = f"{amount:.2f}" if amount >= 1 or amount == 0 else f"{amount:.2g}"
-        return f"{digits} {self.currency}"
-
 
 @dataclass(frozen=True)
 class CaptionSettings:

@@ -139,8 +139,8 @@ def by_service(
         requests=asker.requested,
         cached=asker.cached,
         repaired=sum(not written[index].rejected for index in bad),
-        input_tokens=asker.input_tokens,
-        output_tokens=asker.output_tokens,
+        input_tokens=sum(answer.input_tokens for answer in asker.answers.values()),
+        output_tokens=sum(answer.output_tokens for answer in asker.answers.values()),
         cost=round(asker.spent, 6),
         currency=settings.prices.currency,
     )
