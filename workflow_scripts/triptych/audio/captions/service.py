@@ -166,7 +166,9 @@ class Service:
             count if type(count) is int and count > 0 else round(len(of) / CHARACTERS_PER_TOKEN)
             for count, of in zip(counts, (request.prompt, text), strict=True)
         ]
-        return Answer(self._redacted(text), self._redacted(reason), *tokens, self.server)
+        return Answer(
+            self._redacted(text), self._redacted(reason), tokens[0], tokens[1], self.server
+        )
 
     def _redacted(self, text: str) -> str:
         """The text without the key, should a server send it back."""

@@ -34,9 +34,6 @@ LEAKED_VIDEOS = {"train": 4, "val": 2, "test": 2}
 """Clips of AudioCaps that are in WavCaps' AudioSet too."""
 LEAKED_PART = 0.5
 
-NOT_FOUND = "Not found"
-"""What Clotho's metadata has in place of a sound_id that nobody knows."""
-
 _LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits + "-_"
 
 
@@ -129,8 +126,8 @@ def catalogue(settings: Settings) -> Catalogue:
             # validation gets one of evaluation's scenes besides, so it must not have it already
             without=shared if split == "validation" else (),
         )
-        # Those that training may have and whose sound_id is known (`_number`).
-        known = [s for s in scenes_found if s.relation != "then" and s.combination in trained]
+        # Only scenes that training may have are shared with it.
+        known = [scene for scene in scenes_found if scene.combination in trained]
         shared += known[: SHARES[split]]
         clotho[split] = scenes_found
     made = Catalogue(
@@ -140,7 +137,11 @@ def catalogue(settings: Settings) -> Catalogue:
     )
     _number(made, seed)
     _share_between_splits(made.clotho, shared)
-    _title(made.clotho, seed)
+    for clips in made.clotho.values():
+        clips[:] = [
+            replace(clip, file_name=f"{title(clip.scene, number)}.wav")
+            for number, clip in enumerate(clips)
+        ]
     _leak(made.clotho, made.wavcaps["FreeSound"], LEAKED, seed)
     _leak(made.audiocaps, made.wavcaps["AudioSet_SL"], LEAKED_VIDEOS, seed)
     for clips in made.audiocaps.values():
@@ -176,25 +177,18 @@ def _apportioned(
     return clips
 
 
-def _number(made: Catalogue, seed: int) -> None:
-    """Give every clip an id of its own, but for two of each labelled split, which nobody found."""
-    from_freesound = [*made.clotho.values(), made.wavcaps["FreeSound"]]
-    numbered = [*from_freesound, made.wavcaps["BBC_Sound_Effects"], made.wavcaps["SoundBible"]]
+def _number(clips: Catalogue, seed: int) -> None:
+    """Give every clip an id of its own: of Freesound, of WavCaps, or of a video."""
+    from_freesound = [*clips.clotho.values(), clips.wavcaps["FreeSound"]]
+    numbered = [*from_freesound, clips.wavcaps["BBC_Sound_Effects"], clips.wavcaps["SoundBible"]]
     numbers = iter(sound_ids(sum(map(len, numbered)), keyed("sound ids", seed)))
-    for clips in numbered:
-        clips[:] = [replace(clip, sound_id=next(numbers)) for clip in clips]
-    for split in LABELLED:
-        clips = made.clotho[split]
-        in_turn = [i for i, clip in enumerate(clips) if clip.scene.relation == "then"]
-        for place in in_turn[:2]:
-            clips[place] = replace(clips[place], sound_id=NOT_FOUND)
-    on_youtube = [*made.audiocaps.values(), made.wavcaps["AudioSet_SL"]]
-    generator, count = keyed("video ids", seed), sum(map(len, on_youtube))
-    ids = ["".join(_LETTERS[i] for i in row) for row in generator.integers(0, 64, (count, 11))]
-    # the first begins with a dash, the second looks like a number
-    videos = iter([*[f"-{ids[0][1:]}", "12345678901"][:count], *ids[2:]])
-    for clips in on_youtube:
-        clips[:] = [replace(clip, video_id=next(videos)) for clip in clips]
+    for members in numbered:
+        members[:] = [replace(clip, sound_id=next(numbers)) for clip in members]
+    on_youtube = [*clips.audiocaps.values(), clips.wavcaps["AudioSet_SL"]]
+    letters = keyed("video ids", seed).integers(0, 64, (sum(map(len, on_youtube)), 11))
+    videos = iter("".join(_LETTERS[letter] for letter in row) for row in letters)
+    for members in on_youtube:
+        members[:] = [replace(clip, video_id=next(videos)) for clip in members]
 
 
 def sound_ids(count: int, generator: np.random.Generator) -> list[str]:
@@ -202,32 +196,10 @@ def sound_ids(count: int, generator: np.random.Generator) -> list[str]:
     return list(map(str, generator.choice(np.arange(156, 400_000), count, replace=False)))
 
 
-def _title(clotho: dict[str, list[Clip]], seed: int) -> None:
-    """Name Clotho's files; a few begin with a blank, one name is in two splits, two have colons."""
-    for split, clips in clotho.items():
-        names = titles([clip.scene for clip in clips], keyed("names", seed, split))
-        if split == "development":
-            names[1], names[2] = f" {names[1]}", f" {names[2]}"
-        elif split == "validation":
-            names[1] = f" {names[1]}"
-        elif split == "evaluation":
-            names[4] = clotho["development"][4].file_name
-        else:
-            names[0], names[1] = "Rooftop w: tin gutter.wav", "Crossing : wet road.wav"
-        clips[:] = [replace(clip, file_name=name) for clip, name in zip(clips, names, strict=True)]
-
-
-def titles(scenes: Sequence[Scene], generator: np.random.Generator) -> list[str]:
-    """A file's name for each recording, all different: blanks, commas, brackets, entities."""
-    names = []
-    for number, scene in enumerate(scenes):
-        event = scene.events[int(generator.integers(len(scene.events)))]
-        tag = WORDS["classes"][event]["tags"][0]
-        place = WORDS["places"][int(generator.integers(len(WORDS["places"])))]
-        words = {"tag": tag, "Tag": tag.capitalize(), "place": place, "Place": place.capitalize()}
-        pattern = WORDS["titles"][int(generator.integers(len(WORDS["titles"])))]
-        names.append(pattern.format(**words, n=number + 1))
-    return names
+def title(scene: Scene, number: int) -> str:
+    """A recording's name, different for each number."""
+    tag: str = WORDS["classes"][scene.first]["tags"][0]
+    return f"{tag.capitalize()} {number + 1}"
 
 
 def _share_between_splits(clotho: dict[str, list[Clip]], shared: Sequence[Scene]) -> None:
@@ -252,8 +224,7 @@ def _leak(
         # the last of a split may be a file that is missing on purpose; what two splits share is
         # left to the splits: one clip of WavCaps an id
         taken = {(clip.sound_id, clip.video_id) for clip in target[:place]}
-        known = [clip for clip in sources[split][:-1] if clip.sound_id != NOT_FOUND]
-        known = [clip for clip in known if (clip.sound_id, clip.video_id) not in taken]
+        known = [c for c in sources[split][:-1] if (c.sound_id, c.video_id) not in taken]
         count = min(max(1, round(most * scale)), len(known))
         chosen = keyed("leaks", seed, split).choice(len(known), count, replace=False)
         for i in sorted(chosen.tolist()):

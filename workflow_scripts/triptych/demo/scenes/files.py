@@ -16,20 +16,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from triptych.core.files import write_csv
 from triptych.demo.scenes.catalogue import (
     CLOTHO,
     LABELLED,
-    NOT_FOUND,
     Catalogue,
     Clip,
-    sound_ids,
-    titles,
+    title,
 )
-from triptych.demo.scenes.language import WORDS, captions, keywords, machine_caption, paraphrases
+from triptych.demo.scenes.language import captions, keywords, machine_caption, paraphrases
 from triptych.demo.scenes.signals import RATE, keyed
 
 FILE_RATES = {"clotho": 44_100, "audiocaps": 44_100, "wavcaps": 32_000}
@@ -41,12 +38,12 @@ JSON_FILES = {
     "FreeSound": "fsd_final.json",
     "SoundBible": "sb_final.json",
 }
+AUTHOR = "klangfreund"
+"""Uploader of all recordings."""
 UNCUT = 0.27
 """Part of clips whose start_end_samples is empty, as in Clotho's validation split."""
 WRONG_DURATION = 612.0
 """Seconds that the last record of FreeSound claims."""
-ELSEWHERE = 10
-"""Ids in the fullest leak list that no data set here has."""
 
 
 def path_of(clip: Clip) -> str:
@@ -100,29 +97,26 @@ def _write_clotho(
 
 
 def _write_metadata(clips: Sequence[Clip], path: Path, seed: int) -> None:
-    rows: list[dict[str, str]] = []
+    rows = []
     for clip in clips:
         generator = keyed("metadata", seed, clip.name)
-        uploader = _author(generator)
-        start = 512 * int(generator.integers(0, 4000))
-        end = start + 2 * round(clip.seconds * RATE)
-        row = {"file_name": clip.file_name, "keywords": ";".join(keywords(clip.scene, generator))}
-        excerpt = "" if generator.uniform() < UNCUT else f"[{start}, {end}]"
-        number = int(generator.integers(len(WORDS["licenses"])))
-        if not rows:  # each table has an uploader beyond ASCII and an excerpt that is unknown
-            uploader, excerpt = WORDS["authors"][-1], ""
-        link = "" if clip.sound_id == NOT_FOUND else _sound_link(clip.sound_id, uploader)
-        row |= {"sound_id": clip.sound_id, "sound_link": link, "start_end_samples": excerpt}
-        rows.append(row | {"manufacturer": uploader, "license": WORDS["licenses"][number]})
+        end = 2 * round(clip.seconds * RATE)
+        rows.append(
+            {
+                "file_name": clip.file_name,
+                "keywords": ";".join(keywords(clip.scene, generator)),
+                "sound_id": clip.sound_id,
+                "sound_link": _sound_link(clip.sound_id),
+                "start_end_samples": "" if generator.uniform() < UNCUT else f"[0, {end}]",
+                "manufacturer": AUTHOR,
+                "license": "http://creativecommons.org/publicdomain/zero/1.0/",
+            }
+        )
     _write(pd.DataFrame(rows).to_csv(index=False, lineterminator="\n"), path, "iso-8859-1")
 
 
-def _author(generator: np.random.Generator) -> str:
-    return WORDS["authors"][int(generator.integers(len(WORDS["authors"])))]
-
-
-def _sound_link(sound_id: str, uploader: str) -> str:
-    return f"https://freesound.org/people/{uploader}/sounds/{sound_id}"
+def _sound_link(sound_id: str) -> str:
+    return f"https://freesound.org/people/{AUTHOR}/sounds/{sound_id}"
 
 
 def _write_variations(
@@ -164,36 +158,30 @@ def _start(clip: Clip) -> int:
 
 
 def _wavcaps_records(part: str, clips: Sequence[Clip], seed: int) -> list[dict[str, Any]]:
-    names = titles([clip.scene for clip in clips], keyed("titles", seed, part))
+    """Records with the keys that a part of WavCaps has; of FreeSound's the last is too long."""
     records = []
-    for clip, file_name in zip(clips, names, strict=True):
+    for number, clip in enumerate(clips):
         generator = keyed("record", seed, clip.name)
-        uploader, tags = _author(generator), keywords(clip.scene, generator)
-        title, identifier = file_name.removesuffix(".wav"), clip.sound_id
+        tags, name, identifier = (
+            keywords(clip.scene, generator),
+            title(clip.scene, number),
+            clip.sound_id,
+        )
         record: dict[str, Any] = {
             "id": f"Y{clip.video_id}.wav" if part == "AudioSet_SL" else identifier,
             "caption": machine_caption(clip.scene, generator),
             "audio": "wav_path",
             "duration": clip.seconds,
         }
-        about = f"{title}: {', '.join(tags)}."
+        if part != "AudioSet_SL":
+            record |= {"description": f"{name}. {', '.join(tags)}.", "download_link": ""}
         if part == "FreeSound":
-            record |= {
-                "file_name": file_name,
-                "href": f"/people/{uploader}/sounds/{identifier}/",
-                "tags": tags,
-                "description": f"{title}. {', '.join(tags)}.",
-                "author": uploader,
-                "download_link": f"{_sound_link(identifier, uploader)}/download/",
-            }
+            record |= {"file_name": f"{name}.wav", "tags": tags, "author": AUTHOR}
+            record["href"] = f"/people/{AUTHOR}/sounds/{identifier}/"
         elif part == "BBC_Sound_Effects":
-            link = f"https://sound-effects-media.bbcrewind.co.uk/zip/{identifier}"
-            category = [tags[0].capitalize()]
-            record |= {"description": about, "category": category, "download_link": link}
+            record["category"] = [tags[0]]
         elif part == "SoundBible":
-            record |= {"title": title, "description": about, "author": uploader}
-            record["href"] = f"{identifier}-{title.replace(' ', '-')}.html"
-            record["download_link"] = f"http://soundbible.com/grab.php?id={identifier}&type=wav"
+            record |= {"title": name, "author": AUTHOR, "href": f"{identifier}.html"}
         records.append(record)
     if part == "FreeSound":
         records[-1]["duration"] = WRONG_DURATION
@@ -214,10 +202,7 @@ def _write_leak_lists(clips: Catalogue, folder: Path, seed: int) -> None:
         videos = [f"Y{clip.video_id}.wav" for s in of_audiocaps for clip in clips.audiocaps[s]]
         content = {"AudioSet": videos, "FreeSound": ids(*of_clotho)}
         _write(json.dumps(content, indent=4), folder / f"blacklist_exclude_{name}_ac.json")
-    leaked = {clip.sound_id for clip in clips.wavcaps["FreeSound"]}
-    strangers = sound_ids(2 * ELSEWHERE, keyed("strangers", seed))
-    strangers = [identifier for identifier in strangers if identifier not in leaked][:ELSEWHERE]
-    full = list(dict.fromkeys([*ids(*CLOTHO), *strangers]))
+    full = dict.fromkeys(ids(*CLOTHO))
     lines = ["index,id", *(f"{index},{identifier}" for index, identifier in enumerate(full))]
     _write("\n".join(lines) + "\n", folder / "blacklist_clotho.full.v2.csv")
     lines = ["sound_id", *dict.fromkeys(ids("evaluation", "challenge"))]

@@ -3,13 +3,12 @@
     clotho/ audiocaps/ wavcaps/ leaks/ captions/    in the layouts of their sources (files.py)
     scenes.csv                                      what the clips truly hold
 
-A few files are broken, missing or too many on purpose, as in the real sources.
+A few files are empty or missing on purpose, as in the real sources.
 """
 
 import logging
 import os
 import shutil
-import struct
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -68,20 +67,9 @@ def _write_sound(clip: Clip, path: Path) -> float:
 
 
 def _break_files(clips: Catalogue, paths: Mapping[Clip, Path]) -> None:
-    """Break, remove and add the files that are broken, missing and too many in the real sources.
-
-    The last clips of their splits, so that none of the planted leaks is among them.
+    """Empty and remove files, as in the real sources: the last clips of their splits, which are
+    none of the planted leaks.
     """
-    wavcaps = {part: [paths[c] for c in members] for part, members in clips.wavcaps.items()}
-    wavcaps["AudioSet_SL"][-1].write_bytes(b"")
-    # A FLAC stream's header after which nothing comes, which libsndfile doesn't write. STREAMINFO
-    # (RFC 9639, section 8.2): block and frame sizes, then rate, channels - 1, bits - 1 and samples
-    # in 20 + 3 + 5 + 36 bits, then a checksum.
-    info = struct.pack(">HH6xQ16x", 4096, 4096, FILE_RATES["wavcaps"] << 44 | 15 << 36)
-    header = b"fLaC" + struct.pack(">I", 0x80 << 24 | len(info)) + info
-    wavcaps["AudioSet_SL"][-2].write_bytes(header)
-    wavcaps["BBC_Sound_Effects"][-1].unlink()
+    paths[clips.wavcaps["AudioSet_SL"][-1]].write_bytes(b"")
+    paths[clips.wavcaps["BBC_Sound_Effects"][-1]].unlink()
     paths[clips.audiocaps["train"][-1]].unlink()
-    for place, number in enumerate(("9001", "9002")):
-        recording = wavcaps["SoundBible"][place]
-        shutil.copyfile(recording, recording.with_name(f"{number}.flac"))
