@@ -52,10 +52,8 @@ def path_of(clip: Clip) -> str:
         return f"audiocaps/audio/{clip.video_id}_{_start(clip)}.wav"
     if clip.dataset == "wavcaps":
         return f"wavcaps/audio/{clip.split}_flac/{clip.file_name}"
-    if clip.split == "challenge":  # in its archive, colons and blanks around them are `_`
-        name = clip.file_name.replace(" : ", "_").replace(": ", "_")
-        return f"clotho/retrieval_audio/{name}"
-    return f"clotho/{clip.split}/{clip.file_name}"
+    folder = "retrieval_audio" if clip.split == "challenge" else clip.split
+    return f"clotho/{folder}/{clip.file_name}"
 
 
 def write_tables(clips: Catalogue, folder: Path, seed: int) -> None:
@@ -162,11 +160,8 @@ def _wavcaps_records(part: str, clips: Sequence[Clip], seed: int) -> list[dict[s
     records = []
     for number, clip in enumerate(clips):
         generator = keyed("record", seed, clip.name)
-        tags, name, identifier = (
-            keywords(clip.scene, generator),
-            title(clip.scene, number),
-            clip.sound_id,
-        )
+        tags, name = keywords(clip.scene, generator), title(clip.scene, number)
+        identifier = clip.sound_id
         record: dict[str, Any] = {
             "id": f"Y{clip.video_id}.wav" if part == "AudioSet_SL" else identifier,
             "caption": machine_caption(clip.scene, generator),
