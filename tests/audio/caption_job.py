@@ -4,7 +4,6 @@ import logging
 import sys
 from pathlib import Path
 
-from triptych.audio.captions.settings import CaptionSettings
 from triptych.audio.captions.stage import write_captions
 from triptych.core.errors import InputError
 from triptych.core.stopping import StopRequest
@@ -34,7 +33,7 @@ def run(
     write_captions(
         folder / "clips.csv",
         folder / "captions.csv",
-        CaptionSettings.from_table(table),
+        table,
         splits,
         {
             **{

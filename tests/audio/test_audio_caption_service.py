@@ -13,7 +13,6 @@ from triptych.audio.captions.service import (
     ServiceError,
     key_from_environment,
 )
-from triptych.audio.captions.settings import CaptionSettings
 from triptych.core.errors import InputError
 from triptych.core.stopping import Stopped
 
@@ -33,7 +32,7 @@ def requests(count, **parameters):
 
 def asker(server, folder, stop=lambda: None, **changes):
     table = {**TABLE, "base_url": server.url, "cache": str(folder), "prices": FREE, **changes}
-    return Asker(CaptionSettings.from_table(table), stop)
+    return Asker(table, stop)
 
 
 def ask(server, asked, folder, **changes):

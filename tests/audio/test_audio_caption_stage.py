@@ -82,8 +82,12 @@ def test_five_captions_for_each_caption_of_the_chosen_splits_are_asked_for_once(
 def test_a_bad_answer_is_repaired_by_one_more_request_or_listed(tmp_path):
     tables(tmp_path, {"development": 3}, captions=1)
 
+    seen = set()
+
     def answer(prompt):
-        if "number 1" in prompt and "exactly" not in prompt:
+        again = prompt in seen
+        seen.add(prompt)
+        if "number 1" in prompt and not again:
             return numbered([*GOOD[:2], "The bark is heard."])
         return numbered(GOOD[:3] if "number 2" in prompt else GOOD)
 
@@ -199,7 +203,7 @@ def test_published_captions_are_found_by_file_and_caption_and_held_to_the_rules(
     lines = ["The sound of nails tapping on a metal surface is heard.", *GOOD[:3]]
     other = {**RECORD, "path": "Rain 2.wav", "variations": ["Another rain falls on a roof."] * 5}
     path.write_text(json.dumps([other, {**RECORD, "variations": lines}]), encoding="utf-8")
-    [written] = published_captions([ITEM], read_published(path), 5, 20)
+    [written] = published_captions([ITEM], read_published(path), TABLE)
     assert written.variations == tuple(GOOD[:3])
     assert [bad.problem for bad in written.rejected] == ["banned word (heard)"]
     assert written.unfiltered == tuple(lines)
@@ -210,7 +214,7 @@ def test_a_file_of_another_data_set_is_told(tmp_path):
     path.write_text(json.dumps([RECORD]), encoding="utf-8")
     items = [ITEM, *(Item(f"clotho/x/{n}.wav", 0, "Rain.", ()) for n in range(3))]
     with pytest.raises(InputError, match="3 of 4 captions are not in the file"):
-        published_captions(items, read_published(path), 5, 20)
+        published_captions(items, read_published(path), TABLE)
 
 
 @pytest.mark.parametrize("content", ["[]", '[{"path": "x.wav"}]', "not json\n{"])

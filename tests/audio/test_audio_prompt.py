@@ -2,7 +2,7 @@
 
 import hashlib
 
-from triptych.audio.captions.settings import caption_prompt, repair_prompt
+from triptych.audio.captions.settings import caption_prompt
 
 CAPTION = "A person is making noise by tapping their fingernails on a solid surface."
 
@@ -29,11 +29,3 @@ def test_without_keywords_the_other_prompt_is_sent():
         "Rephrase the following audio description 5 times. Vary the sentence length, but do not "
         "use more than 20 words. Try not to use the same words. 'Rain falls.'"
     )
-
-
-def test_a_repair_asks_the_same_and_spells_the_rules_out():
-    first = caption_prompt(CAPTION, ["a"], 5)
-    again = repair_prompt(CAPTION, ["a"], 5, 20)
-    assert again.startswith(first)
-    assert "exactly 5 numbered lines" in again
-    assert "20 words" in again[len(first) :]

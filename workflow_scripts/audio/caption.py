@@ -1,6 +1,5 @@
 """Write new captions for the captions of a data set, by a language model or from a file."""
 
-from triptych.audio.captions.settings import CaptionSettings
 from triptych.audio.captions.stage import write_captions
 from triptych.core.job import job
 from triptych.core.stopping import StopRequest, scheduler_limit
@@ -11,7 +10,7 @@ with job(snakemake):
     write_captions(
         files.clips,
         files.captions,
-        CaptionSettings.from_table(params.captions),
+        params.captions,
         params.splits,
         dict(output.items()),
         published=params.published,

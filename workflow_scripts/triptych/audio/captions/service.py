@@ -17,13 +17,15 @@ from typing import Any
 
 import openai
 
-from triptych.audio.captions.settings import KEY_VARIABLE, LIMITS, CaptionSettings
+from triptych.audio.captions.settings import KEY_VARIABLE
 from triptych.core.errors import InputError, public_address
 from triptych.core.progress import Progress
 from triptych.core.stopping import Stopped
 
 logger = logging.getLogger(__name__)
 
+LIMITS = ("max_completion_tokens", "max_tokens")
+"""Parameters of a request that limit its answer."""
 OFFICIAL = "https://api.openai.com/v1"
 SHORTEST_SECRET = 6
 """Characters of a key; shorter ones are placeholders, which captions may hold as words."""
@@ -112,23 +114,23 @@ def key_from_environment() -> str:
 class Service:
     """A server that completes chats, safe to ask from several threads."""
 
-    def __init__(self, settings: CaptionSettings) -> None:
+    def __init__(self, settings: Mapping[str, Any]) -> None:
         self._settings = settings
         self._key = key_from_environment()
-        address = settings.base_url or OFFICIAL
+        address = settings["base_url"] or OFFICIAL
         self.server = public_address(address)
         for name in ("openai", "httpx", "httpx2", "httpcore2"):  # whole addresses, or more
             logging.getLogger(name).setLevel(logging.WARNING)
         self._client = openai.OpenAI(
             api_key=self._key,
             base_url=address,
-            timeout=settings.timeout_seconds,
-            max_retries=settings.attempts - 1,
+            timeout=settings["timeout_seconds"],
+            max_retries=settings["attempts"] - 1,
         )
 
     def complete(self, request: Request) -> Answer:
         """The answer to a request, empty where a filter refuses. Raises ServiceError."""
-        for _ in range(self._settings.attempts):
+        for _ in range(self._settings["attempts"]):
             try:
                 completion = self._client.chat.completions.create(
                     model=request.model,
@@ -144,8 +146,8 @@ class Service:
                 plain = code.isidentifier() and self._redacted(code) == code
                 raise ServiceError(
                     f"{self.server} answered {error.status_code}{f' ({code})' if plain else ''}, "
-                    f"up to {self._settings.attempts} times: check {KEY_VARIABLE}, the account's "
-                    "credit, and audio.captions.model, base_url and parameters."
+                    f"up to {self._settings['attempts']} times: check {KEY_VARIABLE}, the "
+                    "account's credit, and audio.captions.model, base_url and parameters."
                 ) from None
             except openai.APIConnectionError:
                 raise ServiceError(
@@ -178,11 +180,11 @@ class Service:
 class Asker:
     """Ask what the cache lacks, within the budget, and keep each answer as it comes."""
 
-    def __init__(self, settings: CaptionSettings, stop: Callable[[], str | None]) -> None:
+    def __init__(self, settings: Mapping[str, Any], stop: Callable[[], str | None]) -> None:
         """stop: the reason to stop, or None."""
         self._settings, self._stop = settings, stop
         self._service, self._lock = Service(settings), threading.Lock()
-        self.cache = AnswerCache(settings.cache)
+        self.cache = AnswerCache(settings["cache"])
         self.answers: dict[str, Answer] = {}
         self.requested = self.cached = 0
         self.spent = 0.0  # the price of all answers, of this run or an earlier one
@@ -204,16 +206,16 @@ class Asker:
                 continue
             if answer := self.cache.get(request):
                 self.cached += 1
-                self.spent += self._price(answer)
+                self.spent += self._price(answer.input_tokens, answer.output_tokens)
                 self.answers[request.key] = answer
                 judge(request, answer)
             else:
                 missing[request.key] = request
-        currency, failure = self._settings.prices.currency, None
+        currency, failure = self._settings["prices"]["currency"], None
         most = sum(map(self._highest_price, missing.values()))
         logger.info("%d requests, at most %.2f %s", len(missing), most, currency)
         with (
-            ThreadPoolExecutor(self._settings.open_requests) as pool,
+            ThreadPoolExecutor(self._settings["open_requests"]) as pool,
             Progress("captions", len(missing), "requests") as progress,
         ):
             jobs = {pool.submit(self._ask, request): request for request in missing.values()}
@@ -232,7 +234,7 @@ class Asker:
                         other.cancel()
         if isinstance(failure, ServiceError | BudgetReached):
             remaining = sum(key not in self.answers for key in missing)
-            kept = f"the answers are kept in {self._settings.cache} and not paid for again"
+            kept = f"the answers are kept in {self._settings['cache']} and not paid for again"
             raise type(failure)(f"{failure} {remaining} requests remain; {kept}.")
         if failure:
             raise failure
@@ -240,12 +242,12 @@ class Asker:
     def _ask(self, request: Request) -> Answer:
         if (reason := self._stop()) is not None:
             raise Stopped(reason)
-        price, budget = self._highest_price(request), self._settings.budget
+        price, budget = self._highest_price(request), self._settings["budget"]
         with self._lock:
             committed = self.spent + self._reserved
             if budget is not None and committed + price > budget:
                 raise BudgetReached(
-                    f"The budget of {budget:g} {self._settings.prices.currency} "
+                    f"The budget of {budget:g} {self._settings['prices']['currency']} "
                     f"(audio.captions.budget) does not allow the next request: {committed:.2f} are "
                     f"spent or reserved, and it may cost {price:.2g}."
                 )
@@ -254,18 +256,18 @@ class Asker:
             answer = self._service.complete(request)
             with self._lock:
                 self.cache.put(request, answer)
-                self.spent += self._price(answer)
+                self.spent += self._price(answer.input_tokens, answer.output_tokens)
             return answer
         finally:
             with self._lock:
                 self._reserved -= price
 
-    def _price(self, answer: Answer) -> float:
-        return self._settings.prices.price(answer.input_tokens, answer.output_tokens)
+    def _price(self, input_tokens: int, output_tokens: int) -> float:
+        prices = self._settings["prices"]
+        return float(input_tokens * prices["input"] + output_tokens * prices["output"]) / 1e6
 
     def _highest_price(self, request: Request) -> float:
         """No token is shorter than a byte."""
         limits = [request.parameters.get(name) for name in LIMITS]
         longest = min((int(limit) for limit in limits if limit is not None), default=LONGEST_ANSWER)
-        prompt = len(request.prompt.encode()) + MESSAGE_TOKENS
-        return self._settings.prices.price(prompt, longest)
+        return self._price(len(request.prompt.encode()) + MESSAGE_TOKENS, longest)

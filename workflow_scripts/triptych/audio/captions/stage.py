@@ -8,19 +8,14 @@ import json
 import logging
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import pandas as pd
 
 from triptych.audio.captions.answers import Item, Rejected, Written, choose, parse_answer, sift
 from triptych.audio.captions.rules import normalised
-from triptych.audio.captions.settings import (
-    CaptionSettings,
-    caption_prompt,
-    instruction,
-    repair_prompt,
-)
+from triptych.audio.captions.settings import caption_prompt, instruction
 from triptych.audio.data.tables import read_table
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path, write_csv
@@ -28,63 +23,68 @@ from triptych.core.files import atomic_path, write_csv
 logger = logging.getLogger(__name__)
 
 PUBLISHED_MODELS = {"authors": "gpt-3.5-turbo", "template": "template"}
-"""What wrote the captions that come in a file, by back end."""
+"""Authors of the captions that come in a file, by back end."""
 TABLE_1_CAPTION = "A person is making noise by tapping their fingernails on a solid surface."
 FEWEST_FOUND = 0.5
 """If a smaller share of the captions is in the file, it is the file of another data set."""
 JUDGED = 20
 """Answers after which a model is judged by `least_yield`."""
-EXAMPLES, LONGEST_EXAMPLE = 4, 100
-"""Rejected texts that an error quotes, and how many of their characters."""
 
+StrPath = str | os.PathLike[str]
 Captions = dict[tuple[str, str], list[str]]
 
 
-@dataclass
-class Usage:
-    """A row of usage.csv: tokens and cost are of all answers used, whenever they were paid."""
-
-    backend: str
-    model: str
-    requests: int = 0
-    cached: int = 0
-    repaired: int = 0
-    rejected: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost: float = 0.0
-    currency: str = ""
-    captions: int = 0
-
-
 def write_captions(
-    clips: str | os.PathLike[str],
-    captions: str | os.PathLike[str],
-    settings: CaptionSettings,
+    clips: StrPath,
+    captions: StrPath,
+    settings: Mapping[str, Any],
     splits: Collection[str],
-    outputs: Mapping[str, str | os.PathLike[str]],
-    published: str | os.PathLike[str] | None = None,
+    outputs: Mapping[str, StrPath],
+    published: StrPath | None = None,
     stop: Callable[[], str | None] = lambda: None,
 ) -> None:
     """Write the new captions of the clips of `splits`, in the order of the tables.
 
-    clips, captions: the data set's tables. published: the file from which the back ends authors and
-    template take captions. outputs: paths of variations, unfiltered (before any rule), rejected,
-    usage (CSV) and example (JSON). Raises InputError, and Stopped when `stop` gives a reason.
+    clips, captions: the data set's tables. settings: audio.captions of the config. published: the
+    file from which the back ends authors and template take captions. outputs: paths of variations,
+    unfiltered (before any rule), rejected, usage (CSV) and example (JSON). Raises InputError, and
+    Stopped when `stop` gives a reason.
     """
     items = read_items(clips, captions, splits)
-    if settings.backend == "openai":
-        written, counts = by_service(items, settings, stop)
+    usage: dict[str, Any] = {"requests": 0, "cached": 0, "repaired": 0}
+    usage |= {"input_tokens": 0, "output_tokens": 0, "cost": 0.0}
+    model = settings["model"]
+    if settings["backend"] == "openai":
+        written = by_service(items, settings, stop, usage)
     else:
         assert published is not None
-        known = read_published(published)
-        written = published_captions(items, known, settings.variations, settings.longest_words)
-        model = PUBLISHED_MODELS[settings.backend]
-        counts = Usage(settings.backend, model, currency=settings.prices.currency)
-    check_yield(written, settings.variations, settings.least_yield)
-    counts.rejected = sum(len(answered.rejected) for answered in written)
-    counts.captions = sum(len(answered.variations) for answered in written)
-    _write(items, written, counts, settings, outputs)
+        model = PUBLISHED_MODELS[settings["backend"]]
+        written = published_captions(items, read_published(published), settings)
+    check_yield(written, settings)
+    usage |= {"backend": settings["backend"], "model": model}
+    usage["rejected"] = sum(len(answered.rejected) for answered in written)
+    usage["captions"] = sum(len(answered.variations) for answered in written)
+    usage["currency"] = settings["prices"]["currency"]
+    write_csv(pd.DataFrame([usage])[USAGE], outputs["usage"])
+    _write_tables(items, written, outputs)
+    _write_example(items, written, usage, settings["variations"], Path(outputs["example"]))
+    logger.info("%d new captions for %d captions", usage["captions"], len(items))
+
+
+USAGE = [
+    "backend",
+    "model",
+    "requests",
+    "cached",
+    "repaired",
+    "rejected",
+    "input_tokens",
+    "output_tokens",
+    "cost",
+    "currency",
+    "captions",
+]
+"""Columns of usage.csv; tokens and cost are of all answers used, whenever they were paid."""
 
 
 class YieldTooLow(InputError):
@@ -92,81 +92,68 @@ class YieldTooLow(InputError):
 
 
 def by_service(
-    items: Sequence[Item], settings: CaptionSettings, stop: Callable[[], str | None]
-) -> tuple[list[Written], Usage]:
+    items: Sequence[Item],
+    settings: Mapping[str, Any],
+    stop: Callable[[], str | None],
+    usage: dict[str, Any],
+) -> list[Written]:
     """Ask a server for the captions of all items, once more where an answer broke the rules.
 
-    Raises ServiceError, BudgetReached, YieldTooLow and Stopped.
+    usage: counts that are updated. Raises ServiceError, BudgetReached, YieldTooLow and Stopped.
     """
     # Imported here: the client takes a second, and the other back ends don't need it.
     from triptych.audio.captions.service import Answer, Asker, Request
 
-    count, longest = settings.variations, settings.longest_words
+    count, longest = settings["variations"], settings["longest_words"]
     asker = Asker(settings, stop)
 
-    def first(item: Item) -> Request:
+    def request(item: Item, attempt: int = 0) -> Request:
         prompt = caption_prompt(item.caption, item.keywords, count)
-        return Request(settings.model, settings.parameters, prompt)
+        return Request(settings["model"], settings["parameters"], prompt, attempt)
 
-    def repair(item: Item) -> Request:
-        prompt = repair_prompt(item.caption, item.keywords, count, longest)
-        return Request(settings.model, settings.parameters, prompt, attempt=1)
-
-    def chosen(item: Item, *requests: Request) -> Written:
-        answers = [asker.answers[request.key] for request in requests]
+    def chosen(item: Item, attempts: int = 1) -> Written:
+        answers = [asker.answers[request(item, attempt).key] for attempt in range(attempts)]
         texts = [(answer.text, answer.finish_reason) for answer in answers]
         return choose(texts, item.caption, count, longest)
 
-    items_by_key = {first(item).key: item for item in items}
+    items_by_key = {request(item).key: item for item in items}
     judged: list[Written] = []
 
-    def judge(request: Request, answer: Answer) -> None:
-        judged.append(chosen(items_by_key[request.key], request))
+    def judge(asked: Request, answer: Answer) -> None:
+        judged.append(chosen(items_by_key[asked.key]))
         if len(judged) >= JUDGED:
-            check_yield(judged, count, settings.least_yield, settings.cache)
+            check_yield(judged, settings)
 
-    asker.ask(map(first, items), judge)
-    written = [chosen(item, first(item)) for item in items]
+    asker.ask(map(request, items), judge)
+    written = [chosen(item) for item in items]
     bad = [index for index, answered in enumerate(written) if answered.rejected]
     if bad:
         logger.info("%d of %d answers broke the rules; asking again", len(bad), len(items))
-        asker.ask(repair(items[index]) for index in bad)
+        asker.ask(request(items[index], 1) for index in bad)
     for index in bad:
-        written[index] = chosen(items[index], first(items[index]), repair(items[index]))
-    usage = Usage(
-        "openai",
-        settings.model,
-        requests=asker.requested,
-        cached=asker.cached,
-        repaired=sum(not written[index].rejected for index in bad),
-        input_tokens=sum(answer.input_tokens for answer in asker.answers.values()),
-        output_tokens=sum(answer.output_tokens for answer in asker.answers.values()),
-        cost=round(asker.spent, 6),
-        currency=settings.prices.currency,
-    )
-    return written, usage
+        written[index] = chosen(items[index], 2)
+    answers = asker.answers.values()
+    usage["requests"], usage["cached"] = asker.requested, asker.cached
+    usage["repaired"] = sum(not written[index].rejected for index in bad)
+    usage["input_tokens"] = sum(answer.input_tokens for answer in answers)
+    usage["output_tokens"] = sum(answer.output_tokens for answer in answers)
+    usage["cost"] = round(asker.spent, 6)
+    return written
 
 
-def check_yield(written: Sequence[Written], count: int, least: float, cache: str = "") -> None:
-    """Raise YieldTooLow if less than the share `least` of `count` captions an item is good.
-
-    cache: the folder with the answers, if there is one.
-    """
-    good, total = sum(len(item.variations) for item in written), count * len(written)
+def check_yield(written: Sequence[Written], settings: Mapping[str, Any]) -> None:
+    """Raise YieldTooLow if less than the share `least_yield` of the captions is good."""
+    total = settings["variations"] * len(written)
+    good, least = sum(len(item.variations) for item in written), settings["least_yield"]
     if good >= least * total:
         return
     # Lines; where there are none, the answer.
-    bad = [text for item in written for text in item.rejected[1:] or item.rejected]
-    examples = "; ".join(
-        f"{text.problem}: {text.answer[:LONGEST_EXAMPLE]!r}" for text in bad[:EXAMPLES]
-    )
-    advice = (
-        " Choose another audio.captions.model or other parameters; an answer that is cut off "
-        f"(length) needs a higher max_completion_tokens. The answers are kept in {cache}."
-    )
+    bad = [text for item in written for text in item.rejected[1:] or item.rejected][:4]
+    examples = "; ".join(f"{text.problem}: {text.answer[:100]!r}" for text in bad)
     raise YieldTooLow(
         f"{good} of {total} captions are good, less than audio.captions.least_yield ({least:.0%}) "
-        f"allows. What was wrong: {examples}.{advice if cache else ''}"
+        f"allows. What was wrong: {examples}. Choose another audio.captions.model or other "
+        f"parameters; an answer that is cut off (length) needs a higher max_completion_tokens."
     )
 
 
@@ -190,52 +177,53 @@ def read_items(
     ]
 
 
-def _write(
+def _write_tables(
+    items: Sequence[Item], written: Sequence[Written], outputs: Mapping[str, StrPath]
+) -> None:
+    for name in ("variations", "unfiltered"):
+        rows = [
+            (item.clip, item.position, number, caption)
+            for item, answered in zip(items, written, strict=True)
+            for number, caption in enumerate(getattr(answered, name), start=1)
+        ]
+        columns = ["clip", "position", "variation", "caption"]
+        write_csv(pd.DataFrame(rows, columns=columns), outputs[name])
+    bad = [
+        (item.clip, item.position, text.problem, text.answer)
+        for item, answered in zip(items, written, strict=True)
+        for text in answered.rejected
+    ]
+    columns = ["clip", "position", "problem", "answer"]
+    write_csv(pd.DataFrame(bad, columns=columns), outputs["rejected"])
+
+
+def _write_example(
     items: Sequence[Item],
     written: Sequence[Written],
-    counts: Usage,
-    settings: CaptionSettings,
-    outputs: Mapping[str, str | os.PathLike[str]],
+    usage: Mapping[str, Any],
+    count: int,
+    path: Path,
 ) -> None:
-    pairs = list(zip(items, written, strict=True))
-    new, unfiltered = (
-        [
-            (item.clip, item.position, number, caption)
-            for item, answered in pairs
-            for number, caption in enumerate(getattr(answered, kind), start=1)
-        ]
-        for kind in ("variations", "unfiltered")
-    )
-    bad = [
-        (item.clip, item.position, bad.problem, bad.answer)
-        for item, answered in pairs
-        for bad in answered.rejected
-    ]
-    for name, rows, columns in (
-        ("variations", new, ["clip", "position", "variation", "caption"]),
-        ("unfiltered", unfiltered, ["clip", "position", "variation", "caption"]),
-        ("rejected", bad, ["clip", "position", "problem", "answer"]),
-    ):
-        write_csv(pd.DataFrame(rows, columns=columns), outputs[name])
-    write_csv(pd.DataFrame([vars(counts)]), outputs["usage"])
-    most = max(len(answered.variations) for answered in written)
-    whole = [(item, answered) for item, answered in pairs if len(answered.variations) == most]
-    # Table 1's caption where it was asked for, otherwise the first with keywords and all five.
+    """Table 1's caption if it was asked for, else the first with keywords and most captions."""
     item, answered = min(
-        whole, key=lambda pair: (pair[0].caption.strip() != TABLE_1_CAPTION, not pair[0].keywords)
+        zip(items, written, strict=True),
+        key=lambda pair: (
+            -len(pair[1].variations),
+            pair[0].caption.strip() != TABLE_1_CAPTION,
+            not pair[0].keywords,
+        ),
     )
     record = {
-        "backend": counts.backend,
-        "model": counts.model,
-        "instruction": instruction(item.keywords, settings.variations).strip(),
+        "backend": usage["backend"],
+        "model": usage["model"],
+        "instruction": instruction(item.keywords, count).strip(),
         "caption": item.caption,
         "keywords": list(item.keywords),
         "response": list(answered.variations),
     }
-    with atomic_path(Path(outputs["example"])) as temporary:
+    with atomic_path(path) as temporary:
         text = json.dumps(record, ensure_ascii=False, indent=1)
         temporary.write_text(text + "\n", encoding="utf-8")
-    logger.info("%d new captions for %d captions", counts.captions, len(items))
 
 
 def read_published(path: str | os.PathLike[str]) -> Captions:
@@ -261,12 +249,13 @@ def read_published(path: str | os.PathLike[str]) -> Captions:
 
 
 def published_captions(
-    items: Sequence[Item], published: Captions, count: int, longest_words: int
+    items: Sequence[Item], published: Captions, settings: Mapping[str, Any]
 ) -> list[Written]:
     """The first `count` good captions of each item; those that break the rules are listed.
 
     Raises InputError when more than half of the items are not found.
     """
+    count, longest_words = settings["variations"], settings["longest_words"]
     written, missing = [], 0
     for item in items:
         variations = published.get((_file_key(item.clip), normalised(item.caption)))
