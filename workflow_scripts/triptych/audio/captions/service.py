@@ -252,15 +252,16 @@ class Asker:
                     f"spent or reserved, and it may cost {price:.2g}."
                 )
             self._reserved += price
+        answer = None
         try:
             answer = self._service.complete(request)
-            with self._lock:
-                self.cache.put(request, answer)
-                self.spent += self._price(answer.input_tokens, answer.output_tokens)
-            return answer
         finally:
-            with self._lock:
+            with self._lock:  # one step, so that nothing counts twice
                 self._reserved -= price
+                if answer:
+                    self.spent += self._price(answer.input_tokens, answer.output_tokens)
+                    self.cache.put(request, answer)
+        return answer
 
     def _price(self, input_tokens: int, output_tokens: int) -> float:
         prices = self._settings["prices"]
