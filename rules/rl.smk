@@ -1,15 +1,14 @@
-"""Single-shot pruning for offline RL: masks, training, latencies, bench.
+"""Single-shot pruning for offline RL: masks, training, latencies.
 
-A job takes one stack of rows of the experiment table (triptych/rl/tasks/sweep.py).
+A job takes a stack: the runs of one list of `rl.sweeps` or `rl.mask_statistics` on one task.
 """
 
 
 include: "rl_inputs.smk"
 
 
-# Of each task the networks that are only pruned, for Table 1, Figures 3 and 4 and the inputs.
+# Networks that are only pruned, for Table 1 and Figures 3 and 4.
 PRUNED_WIDTHS = RL.config["mask_statistics"]["widths"]
-MEASURED = f"results/rl/{{task}}/{PRUNED_WIDTHS}/measured"
 
 
 include: "rl_report.smk"
@@ -24,33 +23,35 @@ rule rl:
 wildcard_constraints:
     task="[a-z][a-z0-9_]*",
     networks="[a-z][a-z0-9_]*",
-    stack="measured|[a-z][a-z0-9_]*-(all|sp[0-9.]+-[0-9]+)",
+    stack="[a-z][a-z0-9_]*-[a-z0-9_]+(-sp[0-9.]+-[0-9]+)?",
 
 
 rule rl_prune:
-    """Prune the measured runs at initialisation: masks, weights kept by layer, bytes stored."""
+    """Prune networks at initialisation: masks, weights kept by layer, bytes stored."""
     input:
-        transitions=[RL.pruned_on(task, RL.measured(task)) for task in RL.tasks],
+        transitions=RL.pruning_data,
     output:
-        masks=expand(f"{MEASURED}/masks.safetensors", task=RL.tasks),
-        layers=expand(f"{MEASURED}/layers.csv", task=RL.tasks),
-        inputs=expand(f"{MEASURED}/inputs.csv", task=RL.tasks),
-        sizes=expand(f"{MEASURED}/sizes.csv", task=RL.tasks),
+        masks=f"results/rl/{{task}}/{PRUNED_WIDTHS}/{{stack}}/masks.safetensors",
+        layers=f"results/rl/{{task}}/{PRUNED_WIDTHS}/{{stack}}/layers.csv",
+        inputs=f"results/rl/{{task}}/{PRUNED_WIDTHS}/{{stack}}/inputs.csv",
+        sizes=f"results/rl/{{task}}/{PRUNED_WIDTHS}/{{stack}}/sizes.csv",
     log:
-        "results/logs/rl_prune/rl_prune.log",
+        "results/logs/rl_prune/{task}-{stack}.log",
     benchmark:
-        "results/benchmarks/rl_prune/rl_prune.tsv"
+        "results/benchmarks/rl_prune/{task}-{stack}.tsv"
+    wildcard_constraints:
+        stack="measured-[a-z0-9_]+",
     priority: 45
     conda:
         "../envs/rl.yaml"
     params:
-        runs=[RL.measured(task) for task in RL.tasks],
-        tasks=[RL.task(task) for task in RL.tasks],
+        task=RL.task,
+        runs=RL.runs,
         networks=PRUNED_WIDTHS,
         widths=RL.config["widths"][PRUNED_WIDTHS],
         bcq=RL.config["bcq"],
-        pruning=made([RL.pruning(task, RL.measured(task)) for task in RL.tasks]),
-        code=code("rl_prune"),
+        pruning=made(RL.pruning),
+        code=code("rl_prune", methods=RL.methods),
     script:
         "../workflow_scripts/rl/prune.py"
 
@@ -59,7 +60,7 @@ rule rl_train:
     """Prune, train and score a stack of runs of one algorithm, and of those that it contains."""
     input:
         transitions="results/rl/{task}/transitions.safetensors",
-        pruned_on=lambda wildcards: RL.pruned_on(wildcards.task, RL.runs(wildcards)),
+        pruning_data=RL.pruning_data,
     output:
         masks="results/rl/{task}/{networks}/{stack}/masks.safetensors",
         layers="results/rl/{task}/{networks}/{stack}/layers.csv",
@@ -73,7 +74,7 @@ rule rl_train:
     benchmark:
         "results/benchmarks/rl_train/{task}-{networks}-{stack}.tsv"
     wildcard_constraints:
-        stack="[a-z][a-z0-9_]*-(all|sp[0-9.]+-[0-9]+)",
+        stack="(?!measured-)[a-z][a-z0-9_]*-[a-z0-9_]+(-sp[0-9.]+-[0-9]+)?",
     priority: 20  # the longest jobs of a demo: begun last, they would leave cores idle
     retries: RETRIES
     conda:
@@ -81,17 +82,17 @@ rule rl_train:
     resources:
         gpu=GPU,
     params:
-        task=lambda wildcards: RL.task(wildcards.task),
+        task=RL.task,
         runs=RL.runs,
         widths=lambda wildcards: RL.config["widths"][wildcards.networks],
         algorithms=RL.algorithms,
-        pruning=made(lambda wildcards: RL.pruning(wildcards.task, RL.runs(wildcards))),
+        pruning=made(RL.pruning),
         training=RL.config["training"],
         evaluation=RL.config["evaluation"],
-        first=RL.first,
+        max_transitions=RL.max_transitions,
         device=config["device"],
         checkpoint=made("results/checkpoints/rl_train/{task}-{networks}-{stack}"),
-        code=code("rl_train"),
+        code=code("rl_train", methods=RL.methods),
     script:
         "../workflow_scripts/rl/train.py"
 
@@ -99,7 +100,7 @@ rule rl_train:
 rule rl_latency:
     """Time how fast a pruned policy acts and trains, in dense and sparse kernels."""
     input:
-        masks=f"{MEASURED}/masks.safetensors",
+        masks=f"results/rl/{{task}}/{PRUNED_WIDTHS}/{RL.timed['stack']}/masks.safetensors",
         transitions="results/rl/{task}/transitions.safetensors",
         reader=shipped("workflow_scripts/triptych/rl/acting/readers/policy.c"),
     output:
@@ -113,14 +114,15 @@ rule rl_latency:
     # It computes on one thread; all the others are taken so that no other job disturbs the clock.
     threads: CORES
     params:
-        run=RL.timed,
-        runs=lambda wildcards: RL.measured(wildcards.task),
+        run={
+            key: RL.timed[key]
+            for key in ("task", "method", "sparsity_percent", "seed")
+        },
+        place=RL.rows(RL.timed["task"], RL.timed["stack"]).index(RL.timed),
         networks=PRUNED_WIDTHS,
         widths=RL.config["widths"][PRUNED_WIDTHS],
-        candidates=RL.config["latency"]["candidates"],
         bcq=RL.config["bcq"],
-        batches=RL.config["latency"]["batches"],
-        repeats=RL.config["latency"]["repeats"],
+        latency=RL.config["latency"],
         code=code("rl_latency"),
     script:
         "../workflow_scripts/rl/latency.py"

@@ -1,4 +1,4 @@
-"""Where the data of offline RL come from: downloads, experts and what they record, own files."""
+"""Data of offline RL: downloads, recordings of experts, files of the user."""
 
 RL = WINGS["rl"]
 
@@ -21,11 +21,11 @@ rule rl_download:
     conda:
         "../envs/download.yaml"
     params:
-        url=RL.download("url"),
-        mirrors=lambda wildcards: list(filter(None, [RL.download("mirror")(wildcards)])),
-        size=RL.download("size"),
-        sha256=RL.download("sha256"),
-        lock=lambda wildcards: f"resources/locks/{RL.d4rl_file(wildcards)}.json",
+        url=lambda wildcards: RL.download(wildcards)["url"],
+        mirrors=lambda wildcards: RL.download(wildcards)["mirrors"],
+        size=lambda wildcards: RL.download(wildcards)["size"],
+        sha256=lambda wildcards: RL.download(wildcards)["sha256"],
+        lock=lambda wildcards: f"resources/locks/{RL.download(wildcards)['name']}.json",
         code=code("rl_download"),
     script:
         "../workflow_scripts/rl/download.py"
@@ -91,7 +91,7 @@ rule rl_prepare:
     conda:
         "../envs/rl.yaml"
     params:
-        task=lambda wildcards: RL.task(wildcards.task),
+        task=RL.task,
         source=RL.data_source,
         code=code("rl_prepare"),
     script:

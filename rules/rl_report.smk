@@ -1,42 +1,65 @@
-"""Tables and figures of the offline-RL study, from its tidy files."""
+"""Tables and figures of the offline-RL study, from its tidy files; each waits for its own runs."""
 
-from triptych.rl.pruning.methods import METHODS
-
-STACK = "results/rl/{task}/{networks}/{stack}"
-PRODUCTS = {
-    "rl_figure1": "Figure 1",
-    "rl_figure2": "Figure 2",
-    "rl_criteria": "Other criteria",
-}
+CRITERIA = ("rl_criteria", "Criteria and controls", "score against sparsity")
 SENSORS = ("rl_sensors", "Sensors", "raw and normalised: scores, weights kept by input")
-VARIANTS = ("rl_variants", "Variants", "other batches, iterations, data to prune with")
+SHOWN = {
+    "sparsity": RL.config["shown_sparsity"],
+    "observations": RL.config["observations"],
+    "units": RL.units,
+    "data": RL.data,
+    "scale": SCALE,
+}
+
+
+rule rl_draw_figure1:
+    """Figure 1: score against sparsity with SNIP, and the same runs as learning curves."""
+    input:
+        scores=RL.files("scores.csv", RL.shown(["snip"])),
+        datasets=RL.datasets,
+    output:
+        sparsity=figure("rl_figure1", "Figure 1", "score against sparsity, SNIP"),
+        curves=figure("rl_figure1_curves", "Curves by sparsity", "SNIP"),
+    log:
+        "results/logs/rl_draw_figure1/rl_draw_figure1.log",
+    benchmark:
+        "results/benchmarks/rl_draw_figure1/rl_draw_figure1.tsv"
+    conda:
+        "../envs/report.yaml"
+    params:
+        **SHOWN,
+        method="snip",
+        code=code("rl_draw_figure1"),
+    script:
+        "../workflow_scripts/rl/draw_figure1.py"
+
+
+use rule rl_draw_figure1 as rl_draw_figure2 with:
+    input:
+        scores=RL.files("scores.csv", RL.shown(["grasp"])),
+        datasets=RL.datasets,
+    output:
+        sparsity=figure("rl_figure2", "Figure 2", "score against sparsity, GraSP"),
+        curves=figure("rl_figure2_curves", "Curves by sparsity", "GraSP"),
+    log:
+        "results/logs/rl_draw_figure2/rl_draw_figure2.log",
+    benchmark:
+        "results/benchmarks/rl_draw_figure2/rl_draw_figure2.tsv"
+    params:
+        **SHOWN,
+        method="grasp",
+        code=code("rl_draw_figure1"),
 
 
 rule rl_draw_scores:
-    """What the trained runs scored and sensed: figures, learning curves, methods two by two."""
+    """All methods beside each other: learning curves, scores, methods two by two."""
     input:
-        scores=expand(f"{STACK}/scores.csv", zip, **RL.stacks(trained=True)),
-        inputs=expand(f"{STACK}/inputs.csv", zip, **RL.stacks(trained=True)),
-        datasets=expand("results/rl/{task}/dataset.csv", task=RL.tasks),
+        scores=RL.files("scores.csv", RL.shown()),
+        datasets=RL.datasets,
     output:
-        **{
-            name: figure(
-                name,
-                PRODUCTS[name],
-                f"score against sparsity, {', '.join(METHODS[each].label for each in methods)}",
-            )
-            for name, methods in RL.score_figures.items()
-        },
-        **{
-            name: figure(name, "Curves by sparsity", METHODS[method].label)
-            for name, method in RL.level_figures.items()
-        },
-        **({"sensors": figure(*SENSORS)} if RL.sensing else {}),
-        **({"variants": table(*VARIANTS)} if RL.variants else {}),
+        **({"criteria": figure(*CRITERIA)} if RL.compared_criteria else {}),
         curves=figure("rl_curves", "Learning curves", "score against updates"),
         scores=table("rl_scores", "Scores", "dense and pruned runs"),
         comparisons=table("rl_comparisons", "Comparisons", "methods two by two"),
-        inputs=table("rl_inputs", "Inputs", "weights kept by input"),
     log:
         "results/logs/rl_draw_scores/rl_draw_scores.log",
     benchmark:
@@ -44,25 +67,65 @@ rule rl_draw_scores:
     conda:
         "../envs/report.yaml"
     params:
-        figures=RL.score_figures,
-        levels=RL.level_figures,
-        sensing=RL.sensing,
-        variants=RL.variants,
-        units=RL.units,
-        data=RL.data,
-        observations=RL.config["observations"],
-        sparsity=RL.config["shown_sparsity"],
-        scale=SCALE,
+        **SHOWN,
+        criteria=RL.compared_criteria,
         code=code("rl_draw_scores"),
     script:
         "../workflow_scripts/rl/draw_scores.py"
 
 
+rule rl_draw_sensors:
+    """What masks let a policy sense: weights kept by input, raw and normalised observations."""
+    input:
+        scores=RL.files("scores.csv", RL.select(pruning="default")),
+        inputs=RL.files("inputs.csv", RL.select(pruning="default")),
+        datasets=RL.datasets,
+    output:
+        **({"sensors": figure(*SENSORS)} if RL.sensing else {}),
+        inputs=table("rl_inputs", "Inputs", "weights kept by input"),
+    log:
+        "results/logs/rl_draw_sensors/rl_draw_sensors.log",
+    benchmark:
+        "results/benchmarks/rl_draw_sensors/rl_draw_sensors.tsv"
+    conda:
+        "../envs/report.yaml"
+    params:
+        **SHOWN,
+        sensing=RL.sensing,
+        code=code("rl_draw_sensors"),
+    script:
+        "../workflow_scripts/rl/draw_sensors.py"
+
+
+rule rl_draw_variants:
+    """Other batches, iterations and data to prune with, beside the default pruning."""
+    input:
+        scores=RL.files("scores.csv", RL.select(observations=RL.config["observations"])),
+    output:
+        table(
+            "rl_variants",
+            "Variants",
+            "other batches, iterations, data to prune with",
+        ),
+    log:
+        "results/logs/rl_draw_variants/rl_draw_variants.log",
+    benchmark:
+        "results/benchmarks/rl_draw_variants/rl_draw_variants.tsv"
+    conda:
+        "../envs/report.yaml"
+    params:
+        **SHOWN,
+        variants=RL.variants,
+        code=code("rl_draw_variants"),
+    script:
+        "../workflow_scripts/rl/draw_variants.py"
+
+
 rule rl_small_data:
     """Scores where data are few, dense and pruned (beyond the paper)."""
     input:
-        scores=expand(f"{STACK}/scores.csv", zip, **RL.stacks(trained=True, small=True)),
-        datasets=expand("results/rl/{task}/dataset.csv", task=RL.tasks),
+        scores=RL.files("scores.csv", RL.select(small=True)),
+        datasets=RL.datasets,
     output:
         figure(
             "rl_small_data", "Few data", "score against transitions, dense and pruned"
@@ -74,19 +137,17 @@ rule rl_small_data:
     conda:
         "../envs/report.yaml"
     params:
-        units=RL.units,
-        data=RL.data,
-        scale=SCALE,
+        **SHOWN,
         code=code("rl_small_data"),
     script:
         "../workflow_scripts/rl/small_data.py"
 
 
 rule rl_draw_masks:
-    """What the masks leave: Figures 3 and 4, Table 1."""
+    """Weights kept by layer (Figure 3) and memory against sparsity (Figure 4)."""
     input:
-        layers=expand(f"{MEASURED}/layers.csv", task=RL.tasks),
-        sizes=expand(f"{MEASURED}/sizes.csv", task=RL.tasks),
+        layers=RL.files("layers.csv", RL.measured()),
+        sizes=RL.files("sizes.csv", RL.measured()),
         published=shipped("resources/published/rl_table1_megabytes.csv"),
     output:
         figure3=figure("rl_figure3", "Figure 3", "weights kept by layer"),
@@ -94,22 +155,40 @@ rule rl_draw_masks:
             "rl_figure3_counts", "Figure 3 as counts", "weights kept by layer"
         ),
         figure4=figure("rl_figure4", "Figure 4", "memory against sparsity"),
-        table1=table("rl_table1", "Table 1", "megabytes of the stored networks"),
     log:
         "results/logs/rl_draw_masks/rl_draw_masks.log",
     benchmark:
         "results/benchmarks/rl_draw_masks/rl_draw_masks.tsv"
-    priority: 45  # Table 1, the first table that a run shows
     conda:
         "../envs/report.yaml"
     params:
+        **SHOWN,
         task=RL.table1_task,
-        observations=RL.config["observations"],
-        sparsity=RL.config["shown_sparsity"],
-        scale=SCALE,
         code=code("rl_draw_masks"),
     script:
         "../workflow_scripts/rl/draw_masks.py"
+
+
+rule rl_table1:
+    """Table 1: megabytes of the stored networks."""
+    input:
+        sizes=RL.files("sizes.csv", RL.measured(task=RL.table1_task)),
+        published=shipped("resources/published/rl_table1_megabytes.csv"),
+    output:
+        table("rl_table1", "Table 1", "megabytes of the stored networks"),
+    log:
+        "results/logs/rl_table1/rl_table1.log",
+    benchmark:
+        "results/benchmarks/rl_table1/rl_table1.tsv"
+    priority: 45  # the first table that a run shows
+    conda:
+        "../envs/report.yaml"
+    params:
+        **SHOWN,
+        task=RL.table1_task,
+        code=code("rl_table1"),
+    script:
+        "../workflow_scripts/rl/table1.py"
 
 
 rule rl_inference:
@@ -125,8 +204,8 @@ rule rl_inference:
     conda:
         "../envs/report.yaml"
     params:
+        **SHOWN,
         task=RL.timed["task"],
-        scale=SCALE,
         code=code("rl_inference"),
     script:
         "../workflow_scripts/rl/inference.py"

@@ -15,7 +15,8 @@ import torch
 import yaml
 
 from triptych.core.config import read_config
-from triptych.rl.algorithms.registry import Bcq, Widths
+from triptych.rl.algorithms.bcq import Bcq
+from triptych.rl.networks.algorithm import Widths
 from triptych.rl.tasks.task import SIZES
 from triptych.rl.tasks.transitions import Transitions
 from triptych.rl.training.learner import StepSettings

@@ -15,10 +15,13 @@ from benchmarks.rl.plain import PlainBCQ
 from benchmarks.worker import ratios, synchronise
 from triptych.core.device import describe_device
 from triptych.core.memory import keep_freed_memory
-from triptych.rl.algorithms.networks import PAPER_WIDTHS, Batch, Noise, initialise
-from triptych.rl.algorithms.registry import Bc, Bcq
-from triptych.rl.algorithms.sampling import DeviceData, Draws
-from triptych.rl.pruning.single_shot import PruningSettings, Shot, prune
+from triptych.rl.algorithms.bc import Bc
+from triptych.rl.algorithms.bcq import Bcq
+from triptych.rl.networks.algorithm import PAPER_WIDTHS
+from triptych.rl.networks.sampling import DeviceData, Draws
+from triptych.rl.networks.stacked import Batch, Noise
+from triptych.rl.pruning.stack import Shot, prune
+from triptych.rl.pruning.unpruned import PruningSettings
 from triptych.rl.tasks.sweep import DEFAULT
 from triptych.rl.tasks.task import ASSUMED, SIZES
 from triptych.rl.tasks.transitions import Transitions
@@ -117,13 +120,13 @@ def _stepper(
     algorithm, seeds = ALGORITHMS[kind.algorithm], list(range(kind.networks))
     about = {"task": task, "observations": "raw", "method": "snip", "pruning": DEFAULT}
     rows = pd.DataFrame([{**about, "sparsity_percent": SPARSITY, "seed": seed} for seed in seeds])
-    shot = Shot(PruningSettings(STEPS.batch, 2 * STEPS.batch, 1, "part"), data)
+    shot = Shot(PruningSettings({"snip_batch": STEPS.batch}, 1, "part"), data)
     sparse = kind.compared == PRUNED
     if sparse:
         parameters, masks = prune(rows, PAPER_WIDTHS, {DEFAULT: shot}, algorithm)
     else:
         sizes = data.observations.shape[1], data.actions.shape[1]
-        fresh = initialise(PAPER_WIDTHS, *sizes, seeds, type(algorithm))
+        fresh = type(algorithm).initialise(PAPER_WIDTHS, *sizes, seeds)
         parameters, masks = {name: value.to(device) for name, value in fresh.items()}, {}
     learner = Learner(parameters, masks, algorithm, STEPS, sparse=sparse)
     return update_stepper(learner, data, Draws(seeds, data, STEPS.batch, algorithm), kind.precision)

@@ -11,8 +11,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from triptych.rl.algorithms.networks import Batch, Noise, Parameters
-from triptych.rl.algorithms.registry import Bcq, Widths
+from triptych.rl.algorithms.bcq import Bcq
+from triptych.rl.networks.algorithm import Widths
+from triptych.rl.networks.stacked import Batch, Noise, Parameters
 from triptych.rl.training.learner import StepSettings
 
 

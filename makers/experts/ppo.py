@@ -16,10 +16,10 @@ import torch
 from torch import Tensor, nn
 
 from makers.experts.measuring import measure_expert, roll_out, write_expert
+from triptych.core.device import keyed_generator
 from triptych.core.files import atomic_path
 from triptych.core.training_loop import DivergedError, all_finite
 from triptych.demo.collection import LAYERS, Expert, PathLike
-from triptych.rl.algorithms.sampling import keyed_generator
 from triptych.rl.tasks.locomotion import Array, Locomotion
 from triptych.rl.tasks.task import task_named
 

@@ -142,7 +142,7 @@ def test_weights_kept_by_input_and_bytes_of_table_1():
     for row in rows("tables/rl_inputs.csv"):
         name = (*(row[each] for each in key[:4]), float(row[key[4]]), *(row[e] for e in key[5:]))
         assert number(row["value"]) == pytest.approx(np.mean([share for _, share in kept[name]]))
-    for row in rows("rl/*/*/measured/sizes.csv"):
+    for row in rows("rl/*/*/measured-*/sizes.csv"):
         if row["observations"] == "normalised":
             stored[(*cell_of(row), row["network"], row["format"])].append(int(row["bytes"]))
     for row in rows("tables/rl_table1.csv"):

@@ -18,8 +18,8 @@ SLOW_RULES = {
     "audio_pretrain": "results/audio/models/mini_n-mini_roberta/leak_free/pretrained",
     "audio_finetune": "results/audio/models/mini_n-mini_roberta/leak_free/finetuned",
     "rl_collect": "results/rl/hopper/collected.hdf5",
-    "rl_prune": "results/rl/hopper/narrow/measured/masks.safetensors",
-    "rl_train": "results/rl/hopper/narrow/bcq-sp95-1/policies.safetensors",
+    "rl_prune": "results/rl/hopper/narrow/measured-paper/masks.safetensors",
+    "rl_train": "results/rl/hopper/narrow/bcq-paper/policies.safetensors",
     "rl_latency": "results/rl/hopper/latency.csv",
     "rl_draw_scores": "results/tables/rl_scores.csv",
 }

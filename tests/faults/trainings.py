@@ -21,9 +21,10 @@ from stops import Never
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.job import job
 from triptych.rl.acting.evaluation import EvaluationSettings
-from triptych.rl.algorithms.networks import initialise
-from triptych.rl.algorithms.registry import ALGORITHMS, Widths
-from triptych.rl.algorithms.sampling import DeviceData
+from triptych.rl.algorithms.bcq import Bcq
+from triptych.rl.networks.algorithm import Widths, algorithm_class
+from triptych.rl.networks.sampling import DeviceData
+from triptych.rl.pruning.stack import PrunedStack
 from triptych.rl.tasks.task import task_named
 from triptych.rl.tasks.transitions import Transitions
 from triptych.rl.training.learner import StepSettings
@@ -73,18 +74,23 @@ def train_stack(folder, stop=None, learning_rate=1e-3, broken=None):
             for s in SEEDS
         ]
     )
-    trained = tuple(ALGORITHMS[name].from_table(BCQ) for name in ("BCQ", "BC"))
-    parameters = initialise(WIDTHS, 11, 3, SEEDS, type(trained[0]))
+    algorithms = tuple(algorithm_class(name).from_table(BCQ) for name in ("BCQ", "BC"))
+    parameters = Bcq.initialise(WIDTHS, 11, 3, SEEDS)
     if broken is not None:
         parameters["vae.d3.bias"][broken] = torch.nan
+    settings = TrainingSettings(
+        algorithms=algorithms,
+        steps=StepSettings(batch=10, learning_rate=learning_rate, tau=0.005),
+        evaluation=EvaluationSettings(1, 1, candidates=2, seed=0, task=task_named("hopper")),
+        updates=60,
+        evaluate_every=30,
+        checkpoint_every=15,
+        precision="float32",
+    )
     return train(
-        rows,
-        parameters,
-        {},
+        PrunedStack(rows, "narrow", algorithms[0], [], "part", parameters, {}),
         DeviceData(data, CPU, torch.float32),
-        StepSettings(batch=10, learning_rate=learning_rate, tau=0.005),
-        TrainingSettings(60, 30, 15, "float32", trained),
-        EvaluationSettings(1, 1, candidates=2, seed=0, task=task_named("hopper")),
+        settings,
         Checkpoint(folder, "x"),
         stop or Never(),
     )

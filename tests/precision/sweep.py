@@ -19,10 +19,10 @@ from triptych.audio.models.audio_encoders.passt import Settings as PasstSettings
 from triptych.audio.models.mel import LogMel
 from triptych.audio.models.passt import Kept, Passt
 from triptych.core.device import precision_context, training_precision
-from triptych.rl.algorithms.bcq import actor_loss, critic_loss, critic_target, vae_loss
-from triptych.rl.algorithms.networks import Parameters, initialise
-from triptych.rl.algorithms.registry import Bcq, Widths
-from triptych.rl.algorithms.sampling import DeviceData, Draws
+from triptych.rl.algorithms.bcq import Bcq, actor_loss, critic_loss, critic_target, vae_loss
+from triptych.rl.networks.algorithm import Widths
+from triptych.rl.networks.sampling import DeviceData, Draws
+from triptych.rl.networks.stacked import Parameters
 from triptych.rl.tasks.transitions import Transitions
 from triptych.style.data.backbone import load_backbone
 from triptych.style.network.fast import PreparedNetwork, Stage
@@ -129,7 +129,7 @@ def stacked_losses(
     settings = Bcq(0.99, 0.05, 0.75, samples)
     index, drawn = Draws(seeds, data, batch, settings).at(0)
     chosen = data.batch(index)
-    parameters = initialise(widths, observed, acted, seeds)
+    parameters = Bcq.initialise(widths, observed, acted, seeds)
     if poisoned is not None:
         for value in parameters.values():
             value[poisoned] = torch.nan
@@ -138,9 +138,9 @@ def stacked_losses(
     with precision_context(CPU, "bf16"):
         target = critic_target(parameters, parameters, chosen, drawn["target"], settings).detach()
         losses = {
-            "vae": vae_loss(parameters, chosen, drawn["encoder"]),
+            "vae": vae_loss(parameters, parameters, chosen, drawn),
             "critic": critic_loss(parameters, chosen, target),
-            "actor": actor_loss(parameters, chosen, drawn["actor"], settings),
+            "actor": actor_loss(parameters, parameters, chosen, drawn, settings),
         }
     return parameters, losses
 

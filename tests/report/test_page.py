@@ -134,7 +134,9 @@ def test_the_offline_rl_study_shows_its_figures_and_whose_data_they_are_of(sourc
     runs, varied = (run_scores(each) for each in (synthetic.scores(), synthetic.with_a_variant()))
     shown = rl_sections(
         figures={name: PageFigure(name, title, "", "data:,") for name, title in TITLES.items()},
-        table1=table1_long(synthetic.sizes(), published, task="halfcheetah", scale="demo"),
+        table1=table1_long(
+            synthetic.sizes(), published, task="halfcheetah", sparsity=95, scale="demo"
+        ),
         scores=scores_long(runs, sparsity_percent=95, scale="demo", units={}),
         latency=latency_long(synthetic.latency(), scale="demo"),
         comparisons=comparisons_long(runs, scale="demo", units={}),

@@ -2,7 +2,9 @@
 
 import dataclasses
 
-from triptych.rl.algorithms.registry import Bcq, Iql, Td3Bc
+from triptych.rl.algorithms.bcq import Bcq
+from triptych.rl.algorithms.iql import Iql
+from triptych.rl.algorithms.td3_bc import Td3Bc
 
 BCQ = Bcq(discount=0.99, phi=0.05, lmbda=0.75, target_samples=3)
 TD3_BC = Td3Bc(discount=0.99, policy_noise=0.2, noise_clip=0.5, policy_freq=2, alpha=2.5)

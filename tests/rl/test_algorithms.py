@@ -7,8 +7,7 @@ import torch
 from other_algorithms import BCQ, CORL_IQL, IQL, TD3_BC
 from plain_algorithms import PlainIql, PlainTd3Bc
 
-from triptych.rl.algorithms.networks import initialise
-from triptych.rl.algorithms.sampling import DeviceData, Draws
+from triptych.rl.networks.sampling import DeviceData, Draws
 from triptych.rl.training.learner import Learner, StepSettings
 
 CPU, HOPPER = torch.device("cpu"), (11, 3)
@@ -18,7 +17,7 @@ SETTINGS = [BCQ, *(settings for settings, _ in PLAIN)]
 
 
 def stack(algorithm, widths, seeds, dtype):
-    fresh = initialise(widths, *HOPPER, seeds, type(algorithm))
+    fresh = type(algorithm).initialise(widths, *HOPPER, seeds)
     return {name: value.to(dtype) for name, value in fresh.items()}
 
 

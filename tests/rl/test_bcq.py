@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from benchmarks.rl.plain import PlainBCQ
-from triptych.rl.algorithms.networks import initialise
-from triptych.rl.algorithms.registry import Bc, layer_shapes
-from triptych.rl.algorithms.sampling import DeviceData, Draws
+from triptych.rl.algorithms.bc import Bc
+from triptych.rl.algorithms.bcq import Bcq
+from triptych.rl.networks.sampling import DeviceData, Draws
 from triptych.rl.training.learner import Learner, StepSettings
 
 CPU = torch.device("cpu")
@@ -17,7 +17,7 @@ STEPS = StepSettings(batch=20, learning_rate=1e-3, tau=0.005)
 
 
 def stack(widths, seeds, dtype):
-    return {name: value.to(dtype) for name, value in initialise(widths, *HOPPER, seeds).items()}
+    return {name: value.to(dtype) for name, value in Bcq.initialise(widths, *HOPPER, seeds).items()}
 
 
 def random_masks(parameters, sparsity=0.9):
@@ -101,13 +101,13 @@ def test_training_only_the_vae_gives_the_vae_of_a_bcq_run(narrow, bcq_settings, 
 
 
 def test_initialisation_has_the_bounds_of_torch_linear_and_ignores_its_neighbours(narrow):
-    alone, beside = initialise(narrow, *HOPPER, [8]), initialise(narrow, *HOPPER, [3, 8])
-    for layer, (inputs, _) in layer_shapes(narrow, *HOPPER).items():
+    alone, beside = Bcq.initialise(narrow, *HOPPER, [8]), Bcq.initialise(narrow, *HOPPER, [3, 8])
+    for layer, (inputs, _) in Bcq.layer_shapes(narrow, *HOPPER).items():
         for kind in ("weight", "bias"):
             value = alone[f"{layer}.{kind}"]
             assert torch.equal(value[0], beside[f"{layer}.{kind}"][1])
             assert value.abs().max() <= inputs**-0.5
-    large = initialise(dataclasses.replace(narrow, vae=400), *HOPPER, [0])["vae.e2.weight"]
+    large = Bcq.initialise(dataclasses.replace(narrow, vae=400), *HOPPER, [0])["vae.e2.weight"]
     linear = torch.nn.Linear(400, 400).weight
     assert large.std().item() == pytest.approx(linear.std().item(), rel=0.01)
 

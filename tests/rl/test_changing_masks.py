@@ -7,9 +7,12 @@ import pandas as pd
 import pytest
 import torch
 
-from triptych.rl.algorithms.sampling import DeviceData, Draws
-from triptych.rl.pruning.single_shot import PruningSettings, Shot, groups, prune
-from triptych.rl.training.changing_masks import CHANGES, REPLACED, ChangingMasks
+from triptych.rl.algorithms.bcq import Bcq
+from triptych.rl.networks.sampling import DeviceData, Draws
+from triptych.rl.pruning.criteria.set import CHANGES, REPLACED
+from triptych.rl.pruning.stack import Shot, prune
+from triptych.rl.pruning.unpruned import PruningSettings
+from triptych.rl.training.changing_masks import ChangingMasks
 from triptych.rl.training.learner import Learner, StepSettings
 
 CPU = torch.device("cpu")
@@ -28,9 +31,9 @@ def trained(narrow, transitions, bcq_settings):
         ]
     )
     data = DeviceData(transitions, CPU, torch.float32)
-    shots = {"default": Shot(PruningSettings(10, 20, 1, "part"), data)}
+    shots = {"default": Shot(PruningSettings({"snip_batch": 10}, 1, "part"), data)}
     parameters, masks = prune(rows, narrow, shots, bcq_settings)
-    changing = ChangingMasks(rows, "part", UPDATES)
+    changing = ChangingMasks(rows, list(bcq_settings.groups("part").values()), UPDATES)
     steps = StepSettings(batch=20, learning_rate=1e-2, tau=0.005)
     learner = Learner(parameters, masks, bcq_settings, steps, masks_change=True)
     draws = Draws([0] * 4, data, 20, bcq_settings)
@@ -52,7 +55,7 @@ def test_a_network_is_dense_until_half_and_then_keeps_its_largest_weights(traine
     _learner, history = trained
     assert all(mask[0].all() for mask in history[UPDATES // 2 - 2][1].values())
     before, masks = history[UPDATES // 2 - 1]
-    for names in groups(list(masks), "part").values():
+    for names in Bcq.groups("part").values():
         sizes = np.concatenate([before[name][0].abs().flatten().numpy() for name in names])
         kept = np.concatenate([masks[name][0].flatten().numpy() for name in names])
         assert kept.sum() == round(0.2 * len(kept))

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -29,8 +30,8 @@ def varied(variants, name, methods=("snip",), **others):
     ("overlay", "said"),
     [
         (varied({}, "other"), "rl.sweeps.bc.runs.varied.pruning is 'other'; allowed is default"),
-        (varied(ITERATED, "iterated", ["snip", "erk"]), "changes nothing for erk: no loss"),
-        (varied({"s": {"quality": "random"}}, "s"), "of hopper, collected, there are none such"),
+        (varied(ITERATED, "iterated", ["snip", "erk"]), "changes nothing for erk"),
+        (varied({"s": {"quality": "random"}}, "s"), "hopper (collected) has no such data"),
         (
             {
                 "pruning": {"variants": ITERATED},
@@ -47,8 +48,8 @@ def test_a_variant_that_cannot_be_made_is_refused(overlay, said):
 
 def test_a_variant_prunes_with_its_own_settings_and_data():
     of = workflow(varied({"shifted": {"quality": "medium", "snip_batch": 7}}, "shifted"))
-    shots = of.pruning("hopper", [{"pruning": "shifted"}])
-    assert shots["default"]["transitions"] == "results/rl/hopper/transitions.safetensors"
-    assert shots["shifted"]["transitions"] == "results/rl/hopper-medium/transitions.safetensors"
-    assert (shots["default"]["snip_batch"], shots["shifted"]["snip_batch"]) == (100, 7)
+    pruning = of.pruning(SimpleNamespace(task="hopper", stack="bc-varied"))
+    assert pruning["default"]["transitions"] == "results/rl/hopper/transitions.safetensors"
+    assert pruning["shifted"]["transitions"] == "results/rl/hopper-medium/transitions.safetensors"
+    assert (pruning["default"]["snip_batch"], pruning["shifted"]["snip_batch"]) == (100, 7)
     assert list(of.variants) == ["shifted"] and "rl_variants" in "".join(map(str, of.products))

@@ -30,8 +30,8 @@ def test_two_qualities_of_a_task_stand_in_one_config():
             {"source": "d4rl", "quality": "best"},
             "hopper_best-v2; D4RL's files are ant_medium",
         ),
-        ({"source": "collected", "quality": "expert"}, "quality is of source d4rl"),
-        ({"source": "path", "path": "a", "dataset": "b"}, "dataset is of source minari"),
+        ({"source": "collected", "quality": "expert"}, "quality belongs to source d4rl"),
+        ({"source": "path", "path": "a", "dataset": "b"}, "dataset belongs to source minari"),
     ],
 )
 def test_what_does_not_go_together_is_refused_by_name(table, message):

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from triptych.rl.algorithms.networks import initialise
-from triptych.rl.algorithms.registry import Widths
-from triptych.rl.pruning.controls import ROUNDS, count_kept, erk_counts, even_counts, synaptic_flow
+from triptych.rl.algorithms.bcq import Bcq
+from triptych.rl.networks.algorithm import Widths
+from triptych.rl.pruning.criteria.synflow import synaptic_flow
+from triptych.rl.pruning.keeping import count_kept, erk_counts, even_counts
 
+ACTOR = [("actor.l1", "actor.l2", "actor.l3")]
 SIZES = {"a": (23, 64), "b": (64, 64), "c": (64, 6)}
 
 
@@ -44,8 +46,8 @@ def test_erk_shares_go_by_inputs_plus_outputs_until_a_layer_is_whole(sparsity):
 
 def test_one_round_of_synflow_scores_a_weight_by_all_paths_through_it(monkeypatch):
     """R is a sum over paths of products of |weights|; a weight's score, that of its paths."""
-    monkeypatch.setattr("triptych.rl.pruning.controls.ROUNDS", 1)
-    parameters = initialise(Widths((3, 4), (3, 4), 3), 3, 2, [0])
+    monkeypatch.setattr("triptych.rl.pruning.criteria.synflow.ROUNDS", 1)
+    parameters = Bcq.initialise(Widths((3, 4), (3, 4), 3), 3, 2, [0])
     weights = {f"actor.l{n}.weight": parameters[f"actor.l{n}.weight"] for n in (1, 2, 3)}
     one, two, three = (value[0].abs().double().numpy() for value in weights.values())
     through = {name: np.zeros(value.shape[1:]) for name, value in weights.items()}
@@ -54,7 +56,7 @@ def test_one_round_of_synflow_scores_a_weight_by_all_paths_through_it(monkeypatc
         for name, place in zip(weights, ((i, j), (j, k), (k, m)), strict=True):
             through[name][place] += flow
     ranked = np.sort(np.concatenate([each.ravel() for each in through.values()]))[::-1]
-    masks = synaptic_flow(weights, 60)
+    masks = synaptic_flow(weights, ACTOR, 60)
     kept = sum(int(mask.sum()) for mask in masks.values())
     assert kept == count_kept(weights, 60)
     for name, mask in masks.items():
@@ -63,9 +65,8 @@ def test_one_round_of_synflow_scores_a_weight_by_all_paths_through_it(monkeypatc
 
 def test_synflow_never_empties_a_layer_where_magnitude_does():
     """Tanaka et al. 2020, theorem 3: flow is conserved, so the last weight of a layer stays."""
-    parameters = initialise(Widths((64, 64), (64, 64), 8), 11, 3, [0, 1])
+    parameters = Bcq.initialise(Widths((64, 64), (64, 64), 8), 11, 3, [0, 1])
     weights = {f"actor.l{n}.weight": parameters[f"actor.l{n}.weight"] for n in (1, 2, 3)}
-    masks = synaptic_flow(weights, 99.5)
-    assert ROUNDS == 100
+    masks = synaptic_flow(weights, ACTOR, 99.5)
     for mask in masks.values():
         assert mask.flatten(1).any(1).all()

@@ -4,8 +4,7 @@ import pytest
 import torch
 from other_algorithms import IQL, TD3_BC
 
-from triptych.rl.algorithms.networks import initialise
-from triptych.rl.algorithms.sampling import DeviceData, Draws
+from triptych.rl.networks.sampling import DeviceData, Draws
 from triptych.rl.training.learner import Learner, StepSettings
 from triptych.rl.training.train import update_stepper
 
@@ -25,7 +24,7 @@ def test_replaying_the_captured_graph_equals_calling_the_update(
     data = DeviceData(transitions, gpu, torch.float32)
 
     def learner_and_draws():
-        fresh = initialise(narrow, 11, 3, seeds, type(algorithm))
+        fresh = type(algorithm).initialise(narrow, 11, 3, seeds)
         parameters = {name: value.to(gpu) for name, value in fresh.items()}
         masks = {
             name: torch.rand(value.shape, generator=torch.Generator().manual_seed(1)).to(gpu) > 0.5

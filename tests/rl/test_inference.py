@@ -6,10 +6,9 @@ import torch
 
 from triptych.rl.acting import latency
 from triptych.rl.acting.inference import ActingSettings, draw_latents
-from triptych.rl.acting.latency import kernels_of, latency_table, prepared, pruned_policy, run_masks
-from triptych.rl.algorithms.networks import initialise
-from triptych.rl.algorithms.registry import Widths, layer_shapes
-from triptych.rl.pruning.single_shot import write_masks
+from triptych.rl.acting.latency import kernels_of, latency_table, prepared, pruned_policy
+from triptych.rl.algorithms.bcq import Bcq
+from triptych.rl.networks.algorithm import Widths
 
 STATE, ACTION = 11, 3
 WIDTHS = Widths(actor=(60, 40), critic=(60, 40), vae=75)
@@ -23,7 +22,7 @@ def policy(kept: float, seed: int = 0, widths: Widths = WIDTHS) -> dict[str, np.
     """A policy in torch's layout that keeps a random share `kept` of its weights."""
     generator = np.random.default_rng(seed)
     arrays = {}
-    for layer, (inputs, outputs) in layer_shapes(widths, STATE, ACTION).items():
+    for layer, (inputs, outputs) in Bcq.layer_shapes(widths, STATE, ACTION).items():
         bound = inputs**-0.5
         weight = generator.uniform(-bound, bound, (outputs, inputs))
         weight *= generator.random((outputs, inputs)) < kept
@@ -111,19 +110,10 @@ def test_without_a_c_compiler_policy_c_is_left_out_and_said(monkeypatch, caplog)
     assert "no C compiler named cc" in caplog.text
 
 
-def test_pruned_policy_is_the_run_s_own_initialisation_times_its_own_mask(tmp_path):
-    runs = [
-        {"task": "hopper", "method": "snip", "sparsity_percent": 95, "seed": seed}
-        for seed in (3, 4)
-    ]
+def test_a_pruned_policy_is_its_initialisation_times_its_mask_in_torchs_layout():
     generator = np.random.default_rng(0)
-    masks = {
-        f"{layer}.weight": generator.random((2, *shape)) < 0.3
-        for layer, shape in layer_shapes(WIDTHS, STATE, ACTION).items()
-    }
-    write_masks(tmp_path / "masks.safetensors", masks)
-    sizes = STATE, ACTION
-    own = run_masks(tmp_path / "masks.safetensors", runs, runs[1], WIDTHS, *sizes)
-    arrays = pruned_policy(own, runs[1]["seed"], WIDTHS, *sizes)
-    fresh = initialise(WIDTHS, *sizes, [4])["vae.d2.weight"][0].numpy()
-    assert np.array_equal(arrays["vae.d2.weight"], (fresh * masks["vae.d2.weight"][1]).T)
+    initial = {name: v[0].numpy() for name, v in Bcq.initialise(WIDTHS, STATE, ACTION, [4]).items()}
+    mask = generator.random(initial["vae.d2.weight"].shape) < 0.3
+    arrays = pruned_policy(initial, {"vae.d2.weight": mask})
+    assert np.array_equal(arrays["vae.d2.weight"], (initial["vae.d2.weight"] * mask).T)
+    assert np.array_equal(arrays["vae.d1.weight"], initial["vae.d1.weight"].T)

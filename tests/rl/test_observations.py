@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from triptych.rl.algorithms.bcq import act_bc, act_bcq
-from triptych.rl.algorithms.networks import decode, encode, initialise, q_values
-from triptych.rl.algorithms.observations import folded, scaling
-from triptych.rl.algorithms.sampling import DeviceData
+from triptych.rl.algorithms.bc import act_bc
+from triptych.rl.algorithms.bcq import Bcq, act_bcq
+from triptych.rl.networks.algorithm import Widths
+from triptych.rl.networks.observations import folded, scaling
+from triptych.rl.networks.sampling import DeviceData
+from triptych.rl.networks.stacked import decode, encode, q_values
 
 CPU = torch.device("cpu")
 KINDS = ["raw", "normalised"]
@@ -38,7 +40,7 @@ def test_a_folded_network_does_with_raw_observations_what_it_did_with_scaled_one
     seen = scaling(KINDS, given)
     states = given[torch.randint(len(given), (2, 50))]
     latent, actions = torch.randn(2, 50, 6), torch.rand(2, 50, 3)
-    outside = folded(parameters, seen)
+    outside = folded(parameters, seen, Bcq.first_layers())
     for result, expected in (
         (decode(outside, states, latent), decode(parameters, seen(states), latent)),
         (
@@ -56,6 +58,4 @@ def test_a_folded_network_does_with_raw_observations_what_it_did_with_scaled_one
 
 
 def initialise_wide(seeds):
-    from triptych.rl.algorithms.registry import Widths
-
-    return initialise(Widths((12, 10), (14, 9), 16), 11, 3, seeds)
+    return Bcq.initialise(Widths((12, 10), (14, 9), 16), 11, 3, seeds)

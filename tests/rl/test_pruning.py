@@ -7,26 +7,18 @@ import pandas as pd
 import pytest
 import torch
 
-from triptych.rl.algorithms.bcq import vae_loss
-from triptych.rl.algorithms.networks import PAPER_WIDTHS, initialise
-from triptych.rl.algorithms.registry import Widths
-from triptych.rl.algorithms.sampling import DeviceData, Draws
-from triptych.rl.pruning.controls import count_kept, keep_count
-from triptych.rl.pruning.methods import PRUNED
-from triptych.rl.pruning.single_shot import (
-    PruningSettings,
-    Shot,
-    connection_sensitivity,
-    gradient_signal_preservation,
-    groups,
-    prune,
-    read_masks,
-    write_masks,
-)
-from triptych.rl.pruning.stack import layer_table
+from triptych.rl.algorithms.bcq import Bcq, vae_loss
+from triptych.rl.methods import CRITERIA
+from triptych.rl.networks.algorithm import PAPER_WIDTHS, Widths
+from triptych.rl.networks.sampling import DeviceData, Draws
+from triptych.rl.pruning.criteria.grasp import gradient_signal_preservation
+from triptych.rl.pruning.criteria.snip import connection_sensitivity
+from triptych.rl.pruning.keeping import count_kept, keep_count
+from triptych.rl.pruning.stack import Shot, layer_table, prune, read_masks, write_masks
+from triptych.rl.pruning.unpruned import PruningSettings
 
 CPU = torch.device("cpu")
-PART = PruningSettings(snip_batch=10, grasp_batch=20, iterations=1, scope="part")
+PART = PruningSettings({"snip_batch": 10, "grasp_batch": 20}, iterations=1, scope="part")
 TINY = Widths((4, 3), (4, 3), 3)
 
 
@@ -49,13 +41,13 @@ def tiny_vae(transitions, bcq_settings):
     """Weights of a small VAE in float64 and its loss as a function of nothing."""
     parameters = {
         name: value.double().requires_grad_()
-        for name, value in initialise(TINY, 11, 3, [0]).items()
+        for name, value in Bcq.initialise(TINY, 11, 3, [0]).items()
         if name.startswith("vae.")
     }
     data = DeviceData(transitions, CPU, torch.float64)
     index, noise = Draws([0], data, 20, bcq_settings).at(0)
     weights = {name: value for name, value in parameters.items() if name.endswith(".weight")}
-    return weights, lambda: vae_loss(parameters, data.batch(index), noise["encoder"])
+    return weights, lambda: vae_loss(parameters, parameters, data.batch(index), noise)
 
 
 def test_snip_score_is_the_change_of_loss_when_a_connection_is_scaled(tiny_vae):
@@ -112,17 +104,16 @@ def test_of_equal_scores_the_earlier_are_kept_as_by_a_stable_sort(sparsity):
 
 
 def test_scope_part_ranks_encoder_and_decoder_apart():
-    names = ["actor.l1.weight", "vae.e1.weight", "vae.log_std.weight", "vae.d2.weight"]
-    assert groups(names, "part") == {
-        "actor": ["actor.l1.weight"],
-        "encoder": ["vae.e1.weight", "vae.log_std.weight"],
-        "decoder": ["vae.d2.weight"],
-    }
-    assert groups(names, "network") == {"actor": names[:1], "vae": names[1:]}
+    encoder = [f"vae.{layer}.weight" for layer in ("e1", "e2", "mean", "log_std")]
+    decoder = [f"vae.{layer}.weight" for layer in ("d1", "d2", "d3")]
+    part, network = Bcq.groups("part"), Bcq.groups("network")
+    assert list(part) == ["actor", "critic", "encoder", "decoder"]
+    assert (part["encoder"], part["decoder"]) == (encoder, decoder)
+    assert list(network) == ["actor", "critic", "vae"] and network["vae"] == encoder + decoder
 
 
 @pytest.mark.parametrize("scope", ["part", "network"])
-@pytest.mark.parametrize("method", [name for name in PRUNED if PRUNED[name].changes != "once"])
+@pytest.mark.parametrize("method", [n for n in CRITERIA if n != "trained_magnitude"])
 def test_every_method_keeps_the_same_number_in_each_group(
     method, scope, narrow, transitions, bcq_settings
 ):
@@ -130,13 +121,13 @@ def test_every_method_keeps_the_same_number_in_each_group(
     settings = replace(PART, scope=scope)
     rows = runs((method, 80, 0), (method, 80, 1), ("dense", 0, 1))
     _, masks = prune(rows, narrow, {"default": Shot(settings, data)}, bcq_settings)
-    for names in groups(list(masks), scope).values():
+    for names in Bcq.groups(scope).values():
         total = sum(masks[name][0].numel() for name in names)
         for k, share in ((0, 0.2), (1, 0.2), (2, 1.0)):
             assert sum(int(masks[name][k].sum()) for name in names) == round(total * share)
 
 
-@pytest.mark.parametrize("method", PRUNED)
+@pytest.mark.parametrize("method", CRITERIA)
 def test_a_mask_depends_on_its_row_and_not_on_the_stack(method, narrow, transitions, bcq_settings):
     shots = {"default": Shot(PART, DeviceData(transitions, CPU, torch.float64))}
     stacked = runs(("snip", 50, 0), (method, 90, 3), ("dense", 0, 0), (method, 90, 4))
@@ -162,7 +153,7 @@ def test_two_iterations_score_again_what_the_first_has_left(narrow, transitions,
         index, noise = draws.at(step)
         live = {name: value[:1] * torch.tensor(kept[name]) for name, value in fresh.items()}
         live = {name: value.requires_grad_() for name, value in live.items()}
-        vae_loss(live, data.batch(index), noise["encoder"]).sum().backward()
+        vae_loss(live, live, data.batch(index), noise).sum().backward()
         for names in (encoder, decoder):
             scores = {n: (live[n] * live[n].grad)[0].abs().detach().numpy() for n in names}
             together = np.concatenate([scores[name].ravel() for name in names])
@@ -187,11 +178,11 @@ def test_the_batch_that_scores_is_no_batch_of_the_training(transitions, bcq_sett
 def test_an_emptied_layer_is_reported_and_logged(caplog, narrow):
     masks = {
         name: np.ones(value.shape, bool)
-        for name, value in initialise(narrow, 11, 3, [0]).items()
+        for name, value in Bcq.initialise(narrow, 11, 3, [0]).items()
         if name.endswith(".weight")
     }
     masks["actor.l2.weight"][:] = False
-    table = layer_table(runs(("snip", 95, 0)), masks, "part")
+    table = layer_table(runs(("snip", 95, 0)), masks, Bcq.groups("part"))
     actor = table[table["network"] == "actor"]
     assert actor.set_index("layer")["emptied"].to_dict() == {"l1": False, "l2": True, "l3": False}
     assert actor["kept"].tolist() == [168, 0, 30]
@@ -203,8 +194,8 @@ def test_masks_survive_their_file(tmp_path, narrow, transitions, bcq_settings):
     _, masks = prune(runs(("snip", 95, 0), ("dense", 0, 0)), narrow, shots, bcq_settings)
     arrays = {name: mask.numpy() for name, mask in masks.items()}
     write_masks(tmp_path / "m.safetensors", arrays)
-    read = read_masks(tmp_path / "m.safetensors", narrow, 11, 3)
+    read = read_masks(tmp_path / "m.safetensors", Bcq.layer_shapes(narrow, 11, 3))
     assert read.keys() == arrays.keys()
     assert all(np.array_equal(read[name], arrays[name]) for name in arrays)
     with pytest.raises(ValueError, match="no mask for"):
-        read_masks(tmp_path / "m.safetensors", PAPER_WIDTHS, 11, 3)
+        read_masks(tmp_path / "m.safetensors", Bcq.layer_shapes(PAPER_WIDTHS, 11, 3))

@@ -5,9 +5,9 @@ import torch
 from fake_gpu import CUDA, fake_gpu
 
 from triptych.core.device import PRECISIONS, precision_context
-from triptych.rl.algorithms.bcq import actor_loss, critic_loss, critic_target, vae_loss
-from triptych.rl.algorithms.networks import apply_masks, initialise
-from triptych.rl.algorithms.sampling import DeviceData
+from triptych.rl.algorithms.bcq import Bcq, actor_loss, critic_loss, critic_target, vae_loss
+from triptych.rl.networks.sampling import DeviceData
+from triptych.rl.networks.stacked import apply_masks
 
 OBSERVATION, ACTION, BATCH = 11, 3, 20
 
@@ -20,7 +20,7 @@ def gpu():
 
 @pytest.fixture
 def parameters(gpu, narrow, bcq_settings):
-    made = initialise(narrow, OBSERVATION, ACTION, [0])
+    made = Bcq.initialise(narrow, OBSERVATION, ACTION, [0])
     return {name: torch.empty(value.shape).to(CUDA) for name, value in made.items()}
 
 
@@ -31,12 +31,13 @@ def test_losses_stay_on_the_gpu(parameters, transitions, bcq_settings, precision
     data = DeviceData(transitions, CUDA, torch.float32)
     batch = data.batch(torch.zeros(1, BATCH, dtype=torch.long, device=CUDA))
     samples = bcq_settings.target_samples
-    noise, many = (torch.empty(1, n, 2 * ACTION, device=CUDA) for n in (BATCH, BATCH * samples))
+    one, many = (torch.empty(1, n, 2 * ACTION, device=CUDA) for n in (BATCH, BATCH * samples))
+    noise = {"encoder": one, "actor": one}
     with precision_context(CUDA, precision):
         target = critic_target(masked, masked, batch, many, bcq_settings)
         losses = (
-            vae_loss(masked, batch, noise),
+            vae_loss(masked, masked, batch, noise),
             critic_loss(masked, batch, target),
-            actor_loss(masked, batch, noise, bcq_settings),
+            actor_loss(masked, masked, batch, noise, bcq_settings),
         )
     assert {loss.device.type for loss in losses} == {"cuda"}

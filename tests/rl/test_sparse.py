@@ -12,16 +12,15 @@ from torch.nn.functional import linear
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.rl.acting.evaluation import EvaluationSettings
-from triptych.rl.algorithms.networks import initialise
-from triptych.rl.algorithms.registry import Bc
-from triptych.rl.algorithms.sampling import DeviceData, Draws
-from triptych.rl.algorithms.sparse import SparseParameters
+from triptych.rl.algorithms.bc import Bc
+from triptych.rl.networks.sampling import DeviceData, Draws
+from triptych.rl.networks.sparse import SparseParameters
+from triptych.rl.pruning.stack import PrunedStack
 from triptych.rl.tasks.task import task_named
 from triptych.rl.training.learner import Learner, StepSettings
 from triptych.rl.training.mixed_learner import (
     SPARSE_DENSITY,
     MixedLearner,
-    slower_than_sparse,
     sparse_runs,
 )
 from triptych.rl.training.speed import update_times
@@ -35,7 +34,7 @@ SEEDS = [0, 1, 0]
 
 def stack(algorithm, widths, dtype=torch.float64, kept=0.07):
     """Parameters of three networks, and masks that leave this share of every layer."""
-    fresh = initialise(widths, *HOPPER, SEEDS, type(algorithm))
+    fresh = type(algorithm).initialise(widths, *HOPPER, SEEDS)
     generator = torch.Generator().manual_seed(3)
     masks = {
         name: torch.rand(value.shape, generator=generator) < kept
@@ -88,7 +87,7 @@ def test_a_layer_and_its_gradients_equal_each_networks_masked_linear_map(kept):
 def test_fifty_updates_equal_those_of_masked_dense_networks(narrow, transitions, algorithm, sparse):
     parameters, masks = stack(algorithm, narrow)
     masked = Learner(parameters, masks, algorithm, STEPS)
-    mixed = MixedLearner(parameters, masks, algorithm, STEPS, sparse)
+    mixed = MixedLearner(parameters, masks, algorithm, STEPS, sparse=sparse)
     expected, found = (updated(each, algorithm, transitions, 50) for each in (masked, mixed))
     for network, loss in expected.items():
         torch.testing.assert_close(found[network], loss, rtol=0, atol=1e-12)
@@ -99,14 +98,14 @@ def test_fifty_updates_equal_those_of_masked_dense_networks(narrow, transitions,
 
 def test_a_sparse_state_holds_the_kept_weights_and_restores_to_the_byte(narrow, transitions):
     parameters, masks = stack(BCQ, narrow, torch.float32)
-    learner = MixedLearner(parameters, masks, BCQ, STEPS, (0, 1, 2))
+    learner = MixedLearner(parameters, masks, BCQ, STEPS, sparse=(0, 1, 2))
     updated(learner, BCQ, transitions, 7, torch.float32)
     weights = sum(int(masks[f"vae.{layer}.weight"].sum()) for layer in ("e1", "e2", "d1", "d2"))
     state = learner.state()
     for kind in ("parameters", "adam/exp_avg", "adam/exp_avg_sq"):
         stored = (state[f"sparse/{kind}/vae.{n}.weight"] for n in ("e1", "e2", "d1", "d2"))
         assert sum(value.numel() for value in stored) == weights
-    again = MixedLearner(parameters, masks, BCQ, STEPS, (0, 1, 2))
+    again = MixedLearner(parameters, masks, BCQ, STEPS, sparse=(0, 1, 2))
     again.restore({name: value.clone() for name, value in state.items()})
     for each in (learner, again):
         updated(each, BCQ, transitions, 3, torch.float32)
@@ -115,7 +114,9 @@ def test_a_sparse_state_holds_the_kept_weights_and_restores_to_the_byte(narrow, 
 
 def test_a_sparse_run_that_diverges_is_cleared_and_its_neighbours_go_on(narrow, transitions):
     parameters, masks = stack(BCQ, narrow, torch.float32)
-    undisturbed, spoiled = (MixedLearner(parameters, masks, BCQ, STEPS, (1, 2)) for _ in range(2))
+    undisturbed, spoiled = (
+        MixedLearner(parameters, masks, BCQ, STEPS, sparse=(1, 2)) for _ in range(2)
+    )
     for learner in (undisturbed, spoiled):
         updated(learner, BCQ, transitions, 3, torch.float32)
     (name,) = (name for name in spoiled.state() if name == "sparse/parameters/vae.d2.bias")
@@ -139,36 +140,34 @@ def test_runs_train_sparsely_by_the_density_of_what_learns_where_masks_stay():
     few = np.arange(100).reshape(1, 10, 10).repeat(3, 0) < 100 * SPARSE_DENSITY
     masks = {"vae.d2.weight": few, "actor.l2.weight": np.ones((3, 10, 10), bool)}
     rows = runs("snip", "set", "grasp")
-    density = pytest.approx(few[0].mean())
-    assert sparse_runs(rows, masks, ("vae",), CPU) == {0: density, 2: density}
-    assert sparse_runs(rows, masks, ("vae", "actor"), CPU) == {}
-    assert sparse_runs(rows, masks, ("vae",), torch.device("meta")) == {}
+    assert sparse_runs(rows, masks, ("vae",), CPU) == (0, 2)
+    assert sparse_runs(rows, masks, ("vae", "actor"), CPU) == ()
+    assert sparse_runs(rows, masks, ("vae",), torch.device("meta")) == ()
     few[0, 8] = True
-    assert sparse_runs(rows, masks, ("vae",), CPU) == {2: density}
-
-
-def test_a_stack_is_told_to_leave_bf16_where_enough_of_its_runs_are_sparse_enough():
-    assert slower_than_sparse([], 5) is None
-    assert slower_than_sparse([0.05], 5) is None
-    assert slower_than_sparse([0.2, 0.2, 0.2, 0.2], 5) is None
-    reason = slower_than_sparse([0.05, 0.05, 0.05, 0.05], 5)
-    assert reason is not None and "4 of 5 runs" in reason
+    assert sparse_runs(rows, masks, ("vae",), CPU) == (2,)
 
 
 def test_a_trained_stack_has_the_layout_of_a_dense_one(narrow, transitions, tmp_path):
     parameters, masks = stack(BCQ, narrow, torch.float32)
     masks = {name: mask | (torch.arange(3) == 1)[:, None, None] for name, mask in masks.items()}
-    found = []
+    rows, found = runs("snip", "dense", "grasp"), []
+    kept = {name: mask.numpy() for name, mask in masks.items()}
     for sparse in ((), (0, 2)):
+        settings = TrainingSettings(
+            algorithms=(BCQ, BC),
+            steps=STEPS,
+            evaluation=EvaluationSettings(1, 2, candidates=2, seed=0, task=task_named("hopper")),
+            updates=20,
+            evaluate_every=10,
+            checkpoint_every=10,
+            precision="float32",
+            sparse=sparse,
+        )
         found.append(
             train(
-                runs("snip", "dense", "grasp"),
-                parameters,
-                masks,
+                PrunedStack(rows, "narrow", BCQ, [], "part", parameters, kept),
                 DeviceData(transitions, CPU, torch.float32),
-                STEPS,
-                TrainingSettings(20, 10, 10, "float32", (BCQ, BC), sparse),
-                EvaluationSettings(1, 2, candidates=2, seed=0, task=task_named("hopper")),
+                settings,
                 Checkpoint(tmp_path / str(len(sparse)), "x"),
                 Never(),
             )
@@ -190,10 +189,10 @@ def test_a_trained_stack_has_the_layout_of_a_dense_one(narrow, transitions, tmp_
 
 
 def test_updates_are_timed_with_kept_weights_alone_beside_the_dense_twins(narrow, transitions):
-    _, masks = stack(BCQ, narrow, kept=0.1)
-    first = {name: mask[:1] for name, mask in masks.items()}
-    table = update_times(first, 0, narrow, BCQ, transitions, repeats=2)
-    cases = [(part, kernel) for part in ("BC", "BCQ") for kernel in ("dense", "CSR")]
+    parameters, masks = stack(BCQ, narrow, torch.float32, kept=0.1)
+    initial, first = ({n: v[:1] for n, v in each.items()} for each in (parameters, masks))
+    table = update_times(initial, first, 0, BCQ, transitions, repeats=2)
+    cases = [(part, kernel) for part in ("BC", "BCQ") for kernel in ("dense", "embedding_bag")]
     named = table["part"].str.cat(table["kernel"], sep=" ")
     assert named.to_list() == [f"{part} update torch {kernel}" for part, kernel in cases]
     assert table["maximum_difference"].between(0, 1e-6).all()

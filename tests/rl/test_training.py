@@ -13,8 +13,8 @@ from benchmarks.rl.plain import PlainBCQ
 from triptych.core.stopping import SAVED_EXIT_CODE
 from triptych.rl.acting.evaluation import EvaluationSettings, evaluate
 from triptych.rl.algorithms import bcq
-from triptych.rl.algorithms.networks import initialise
-from triptych.rl.algorithms.sampling import DeviceData, Draws
+from triptych.rl.algorithms.bcq import Bcq
+from triptych.rl.networks.sampling import DeviceData, Draws
 from triptych.rl.tasks.locomotion import Locomotion
 from triptych.rl.tasks.task import task_named
 
@@ -103,7 +103,7 @@ def test_lock_step_evaluation_equals_acting_one_policy_at_a_time(
     monkeypatch.setattr(bcq, "CACHED", 10)  # two episodes at once, then the third
     settings = EvaluationSettings(1, 3, candidates=5, seed=2, task=task_named("hopper"))
     seeds = [0, 7]
-    parameters = {n: v.double() for n, v in initialise(narrow, 11, 3, seeds).items()}
+    parameters = {n: v.double() for n, v in Bcq.initialise(narrow, 11, 3, seeds).items()}
     frame = evaluate(bcq_settings, parameters, seeds, settings, 40, True)
     assert frame["steps"].nunique() > 1  # episodes end at different times
     for k, seed in enumerate(seeds):

@@ -12,14 +12,14 @@ from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import Stopped, StopRequest
 from triptych.rl.acting.evaluation import EvaluationSettings
 from triptych.rl.acting.stored_policy import write_policies
-from triptych.rl.algorithms.registry import ALGORITHMS, Widths
-from triptych.rl.pruning.single_shot import write_masks
-from triptych.rl.pruning.stack import prune_stack
+from triptych.rl.networks.algorithm import Widths, algorithm_class
+from triptych.rl.networks.sampling import DeviceData
+from triptych.rl.pruning.stack import prune_stack, write_masks
 from triptych.rl.tasks.task import task_named
 from triptych.rl.tasks.transitions import Transitions, write_transitions
 from triptych.rl.training.learner import StepSettings
 from triptych.rl.training.mixed_learner import sparse_runs
-from triptych.rl.training.train import TrainingSettings, policies_of, train_stack
+from triptych.rl.training.train import TrainingSettings, policies_of, train
 
 logging.basicConfig(stream=sys.stdout, level=logging.INFO)
 torch.set_num_threads(1)
@@ -49,35 +49,29 @@ bcq = {"discount": 0.99, "phi": 0.05, "lambda": 0.75, "target_samples": 3}
 td3_bc = {"discount": 0.99, "policy_noise": 0.2, "noise_clip": 0.5, "policy_freq": 2, "alpha": 2.5}
 iql = {"discount": 0.99, "expectile": 0.7, "temperature": 3.0, "reference": "authors"}
 settings = {"BCQ": bcq, "BC": bcq, "TD3+BC": td3_bc, "IQL": iql}
-algorithms = [ALGORITHMS[name].from_table(settings[name]) for name in sys.argv[2:]]
-steps = StepSettings(batch=20, learning_rate=1e-3, tau=0.005)
+algorithms = [algorithm_class(name).from_table(settings[name]) for name in sys.argv[2:]]
 device = torch.device("cpu")
 shot = {"snip_batch": 10, "grasp_batch": 20, "iterations": 1, "scope": "part"}
 shot["transitions"] = folder / "data.safetensors"
 pruned = prune_stack(rows, "narrow", widths, algorithms[0], {"default": shot}, task_named("hopper"))
 training = TrainingSettings(
+    algorithms=tuple(algorithms),
+    steps=StepSettings(batch=20, learning_rate=1e-3, tau=0.005),
+    evaluation=EvaluationSettings(2, 2, candidates=4, seed=0, task=task_named("hopper")),
     updates=600,
     evaluate_every=300,
     checkpoint_every=30,
     precision="float32",
-    algorithms=tuple(algorithms),
-    sparse=tuple(sparse_runs(rows, pruned.masks, algorithms[0].learning, device)),
+    sparse=sparse_runs(rows, pruned.masks, algorithms[0].learning, device),
 )
 assert training.sparse == (1, 3)
-evaluation = EvaluationSettings(2, 2, candidates=4, seed=0, task=task_named("hopper"))
 try:
-    trained = train_stack(
-        rows,
-        folder / "data.safetensors",
-        pruned.masks,
-        widths,
-        steps,
+    trained = train(
+        pruned,
+        DeviceData(data, device, torch.float32),
         training,
-        evaluation,
-        device,
         Checkpoint(folder / "checkpoint", "fixed"),
         StopRequest(),
-        "part",
     )
 except Stopped as stopped:
     print(stopped)
@@ -85,4 +79,4 @@ except Stopped as stopped:
 trained.scores.to_csv(folder / "scores.csv", index=False)
 trained.losses.to_csv(folder / "losses.csv", index=False)
 write_masks(folder / "masks.safetensors", trained.masks)
-write_policies(folder / "policies.safetensors", policies_of(rows, trained, training, evaluation))
+write_policies(folder / "policies.safetensors", policies_of(rows, trained, training))

@@ -53,7 +53,8 @@ def test_each_edit_makes_exactly_its_users_stale(finished):
     overlay.write_text(yaml.safe_dump(config))
     assert {"rl_prune", "rl_train"} <= finished.stale()
     config = yaml.safe_load(text)
-    config["rl"]["sweeps"]["bcq"]["runs"]["paper"]["sparsities"].append(80)
+    mine = {"methods": ["snip", "erk"], "sparsities": [80, 95]}
+    config["rl"]["sweeps"]["bcq"]["runs"]["mine"] = mine
     overlay.write_text(yaml.safe_dump(config))
     trained = [job for job in finished.jobs() if job["rule_name"] == "rl_train"]
-    assert [job["wildcards"]["stack"] for job in trained] == ["bcq-sp80-1"]
+    assert [job["wildcards"]["stack"] for job in trained] == ["bcq-mine"]

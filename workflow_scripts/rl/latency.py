@@ -1,6 +1,6 @@
 """Time how fast a pruned policy acts and trains, in dense and in sparse kernels.
 
-Training moves no zeros, so that the policy needs none.
+Time depends only on which weights are kept, so the policy is not trained.
 """
 
 import os
@@ -14,29 +14,32 @@ from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.core.memory import keep_freed_memory
 from triptych.rl.acting.inference import ActingSettings
-from triptych.rl.acting.latency import latency_table, pruned_policy, run_masks
-from triptych.rl.algorithms.registry import Bcq, Widths
+from triptych.rl.acting.latency import latency_table, pruned_policy
+from triptych.rl.algorithms.bcq import Bcq
+from triptych.rl.networks.algorithm import Widths
+from triptych.rl.pruning.stack import read_masks
 from triptych.rl.tasks.transitions import read_transitions
 from triptych.rl.training.speed import update_times
 
 with job(snakemake):
-    params = snakemake.params
+    params, latency = snakemake.params, snakemake.params.latency
     torch.set_num_threads(1)
     stored = read_transitions(snakemake.input.transitions)
     sizes = stored.observations.shape[1], stored.actions.shape[1]
-    widths, seed = Widths.from_table(params.widths), int(params.run["seed"])
-    bcq = Bcq.from_table(params.bcq)
-    masks = run_masks(snakemake.input.masks, params.runs, params.run, widths, *sizes)
+    widths, bcq = Widths.from_table(params.widths), Bcq.from_table(params.bcq)
+    stacked = read_masks(snakemake.input.masks, Bcq.layer_shapes(widths, *sizes))
+    masks = {name: mask[params.place] for name, mask in stacked.items()}
+    initial = Bcq.initialise(widths, *sizes, [int(params.run["seed"])])
     acting = latency_table(
-        pruned_policy(masks, seed, widths, *sizes),
-        ActingSettings(params.candidates, bcq.phi),
+        pruned_policy({name: value[0].numpy() for name, value in initial.items()}, masks),
+        ActingSettings(latency["candidates"], bcq.phi),
         stored.observations,
-        batches=params.batches,
-        repeats=params.repeats,
+        batches=latency["batches"],
+        repeats=latency["repeats"],
     )
     keep_freed_memory()  # as trainings do
     kept = {name: torch.from_numpy(mask)[None] for name, mask in masks.items()}
-    training = update_times(kept, seed, widths, bcq, stored, params.repeats)
+    training = update_times(initial, kept, int(params.run["seed"]), bcq, stored, latency["repeats"])
     table = pd.concat([acting, training], ignore_index=True)
     for column in ("seed", "sparsity_percent", "method", "task"):
         table.insert(0, column, params.run[column])

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pandas as pd
+import torch
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import choose_device, choose_precision
@@ -12,61 +13,67 @@ from triptych.core.provenance import fingerprint
 from triptych.core.stopping import StopRequest, scheduler_limit
 from triptych.rl.acting.evaluation import EvaluationSettings
 from triptych.rl.acting.stored_policy import write_policies
-from triptych.rl.algorithms.registry import ALGORITHMS, Widths
+from triptych.rl.networks.algorithm import Widths, algorithm_class
+from triptych.rl.networks.sampling import DeviceData
 from triptych.rl.pruning.stack import prune_stack
 from triptych.rl.tasks.task import task_from
+from triptych.rl.tasks.transitions import read_transitions
 from triptych.rl.training.learner import StepSettings
-from triptych.rl.training.mixed_learner import slower_than_sparse, sparse_runs
-from triptych.rl.training.train import TrainingSettings, policies_of, train_stack
+from triptych.rl.training.mixed_learner import sparse_runs
+from triptych.rl.training.train import TrainingSettings, policies_of, train
 
 with job(snakemake):
-    params, output = snakemake.params, snakemake.output
+    params, output, training = snakemake.params, snakemake.output, snakemake.params.training
     rows, device = pd.DataFrame(params.runs), choose_device(params.device)
     task = task_from(**params.task)
-    widths, networks = Widths.from_table(params.widths), snakemake.wildcards.networks
-    algorithms = [ALGORITHMS[n].from_table(table) for n, table in params.algorithms.items()]
-    pruned = prune_stack(rows, networks, widths, algorithms[0], params.pruning, task, params.first)
-    kept_alone = sparse_runs(rows, pruned.masks, algorithms[0].learning, device)
+    algorithms = tuple(
+        algorithm_class(name).from_table(table) for name, table in params.algorithms.items()
+    )
+    pruned = prune_stack(
+        rows,
+        snakemake.wildcards.networks,
+        Widths.from_table(params.widths),
+        algorithms[0],
+        params.pruning,
+        task=task,
+        max_transitions=params.max_transitions,
+    )
+    sparse = sparse_runs(rows, pruned.masks, algorithms[0].learning, device)
     precision = choose_precision(
-        params.training["precision"],
+        training["precision"],
         device,
         "unscaled",
-        wrong=lambda _: slower_than_sparse(kept_alone.values(), len(rows)),
+        wrong=lambda _: None if device.type == "cuda" else "runs of several jobs are compared",
     )
-    sparse = () if precision == "bf16" else tuple(kept_alone)
-    computed = {"training": {**params.training, "precision": precision}, "sparse": sparse}
-    given = {**dict(params.items()), **computed}
-    steps = StepSettings(
-        **{name: params.training[name] for name in ("batch", "learning_rate", "schedule", "tau")}
-    )
-    training = TrainingSettings(
-        updates=params.training["updates"],
+    settings = TrainingSettings(
+        algorithms=algorithms,
+        steps=StepSettings.from_table(training),
+        evaluation=EvaluationSettings.from_table(params.evaluation, task),
+        updates=training["updates"],
         evaluate_every=params.evaluation["every"],
-        checkpoint_every=params.training["checkpoint_every"],
+        checkpoint_every=training["checkpoint_every"],
         precision=precision,
-        algorithms=tuple(algorithms),
-        sparse=sparse,
+        sparse=() if precision == "bf16" else sparse,
     )
-    evaluation = EvaluationSettings(
-        **{name: value for name, value in params.evaluation.items() if name != "every"}, task=task
-    )
-    trained = train_stack(
-        rows,
-        snakemake.input.transitions,
-        pruned.masks,
-        widths,
-        steps,
-        training,
-        evaluation,
-        device,
-        Checkpoint(params.checkpoint, fingerprint(given, snakemake.input)),
+    decided = {"training": {**training, "precision": precision}, "sparse": settings.sparse}
+    trained = train(
+        pruned,
+        DeviceData(
+            read_transitions(snakemake.input.transitions, params.max_transitions),
+            device,
+            torch.float32,
+        ),
+        settings,
+        Checkpoint(
+            params.checkpoint, fingerprint({**dict(params.items()), **decided}, snakemake.input)
+        ),
         StopRequest(scheduler_limit(snakemake.resources.get("runtime"))),
-        pruned.scope,
-        params.first,
     )
     pruned = replace(pruned, masks=trained.masks or pruned.masks)
     pruned.write(output.masks, output.layers, output.inputs, output.sizes)
-    scores = trained.scores.assign(trained_on=params.first) if params.first else trained.scores
-    for table, path in ((scores, output.scores), (trained.losses, output.losses)):
-        write_csv(table, path)
-    write_policies(output.policies, policies_of(rows, trained, training, evaluation))
+    scores = trained.scores
+    if params.max_transitions:
+        scores = scores.assign(trained_on=params.max_transitions)
+    write_csv(scores, output.scores)
+    write_csv(trained.losses, output.losses)
+    write_policies(output.policies, policies_of(rows, trained, settings))

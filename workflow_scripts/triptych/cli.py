@@ -28,7 +28,7 @@ examples:
     triptych search "rain on a tin roof" --index ~/sounds
 
   write what acts of one pruned policy, packed and as ONNX, and beside it what acts with it:
-    triptych policy export results/rl/hopper/narrow/bcq-all/policies.safetensors \\
+    triptych policy export results/rl/hopper/narrow/bcq-paper/policies.safetensors \\
         --method snip --sparsity 95 --seed 0 -o hopper.tpk
 """
 

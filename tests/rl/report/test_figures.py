@@ -8,7 +8,7 @@ import synthetic
 from triptych.rl.report.figures import curves_figure, curves_long, sparsity_figure
 from triptych.rl.report.masks import FLOOR, layers_figure, layers_long
 from triptych.rl.report.memory import BREAK_EVEN_PERCENT, memory_figure, sizes_long
-from triptych.rl.report.scores import run_scores, summarise_scores
+from triptych.rl.report.scores import of_methods, run_scores, summarise_scores
 
 PUBLISHED = pd.DataFrame(
     {"method": ["Dense Model"], "actor_mb": [0.5287], "critic_mb": [1.0], "vae_mb": [4.7]}
@@ -25,7 +25,7 @@ def line(axes, label):
 
 
 def test_the_score_line_goes_through_the_means_from_dense_to_the_sparsest(summary):
-    figure = sparsity_figure(summary, synthetic.datasets(), "snip")
+    figure = sparsity_figure(summary, synthetic.datasets(), ["snip"])
     assert len(figure.axes) == 6
     drawn = line(figure.axes[0], "BCQ, SNIP").get_ydata()
     cells = summary[(summary["task"] == "hopper") & (summary["algorithm"] == "BCQ")]
@@ -40,7 +40,7 @@ def test_the_score_line_goes_through_the_means_from_dense_to_the_sparsest(summar
 
 def test_an_interval_that_leaves_the_panel_has_no_cap_there(summary):
     wide = summary.assign(low=-900.0, high=summary["value"] + 1)
-    axes = sparsity_figure(wide, synthetic.datasets(), "snip").axes[0]
+    axes = sparsity_figure(wide, synthetic.datasets(), ["snip"]).axes[0]
     low, high = (item for item in axes.lines if item.get_marker() == "_")
     assert len(low.get_xdata()) == 0 and len(high.get_xdata()) == 5
     assert axes.get_ylim()[0] > -10
@@ -70,10 +70,10 @@ def test_memory_lines_cross_at_the_break_even():
     assert list(published.get_xdata()) == [0] and list(published.get_ydata()) == [0.5287]
 
 
-def test_learning_curves_draw_each_evaluation_of_dense_and_of_the_highest_sparsity():
+def test_learning_curves_draw_each_evaluation_of_dense_and_of_one_sparsity():
     scores = synthetic.scores()
-    long = curves_long(scores, "demo", {})
-    assert set(long["sparsity_percent"]) == {0, scores["sparsity_percent"].max()}
+    long = curves_long(scores, "demo", {}, 95)
+    assert set(long["sparsity_percent"]) == {0, 95}
     run = {"task": "hopper", "algorithm": "BC", "method": "dense"}
     one = scores[(scores[list(run)] == list(run.values())).all(axis=1)]
     update = one["update"].max()
@@ -88,7 +88,7 @@ def test_learning_curves_draw_each_evaluation_of_dense_and_of_the_highest_sparsi
 
 def test_a_figure_as_curves_has_a_line_a_sparsity_of_its_method_alone():
     evaluations = synthetic.scores()
-    long = curves_long(evaluations, "demo", {}, "snip")
+    long = curves_long(of_methods(evaluations, ["snip"]), "demo", {})
     axes = curves_figure(long, by="sparsity_percent").axes[0]
     assert [each.get_label() for each in axes.lines] == ["dense", "50 %", "80 %", "90 %", "95 %"]
     own = evaluations[(evaluations["task"] == "hopper") & (evaluations["algorithm"] == "BCQ")]

@@ -19,22 +19,24 @@ def add_commands(commands: Any) -> None:
     verbs = policy.add_subparsers(metavar="COMMAND", required=True)
     export = verbs.add_parser(
         "export",
-        help="write what acts of one policy, to be deployed",
-        description="Write of one policy what acts: as a packed file (docs/packed-format.md), as "
-        "ONNX, and the packed file's reader policy.c (libc and libm).",
+        help="write one policy for machines without PyTorch",
+        description="Write the acting networks of one policy as a packed file "
+        "(docs/packed-format.md), and beside it the file's reader policy.c (libc and libm).",
     )
     export.add_argument(
         "policy",
         type=Path,
         metavar="POLICY",
-        help="a policies.safetensors of the workflow, or your own safetensors file",
+        help="a policies.safetensors of the workflow, or a safetensors file of your own",
     )
     which = export.add_argument_group("which row of a policies.safetensors")
-    which.add_argument("--method", help="dense, snip, grasp or another of the config's")
-    which.add_argument("--observations", choices=("raw", "normalised"), help="how it was trained")
-    which.add_argument("--pruning", help="default, or a name from rl.pruning.variants")
-    which.add_argument("--sparsity", type=float, metavar="PERCENT", help="such as 95")
-    which.add_argument("--seed", type=int)
+    which.add_argument("--method", help="dense, snip, grasp or another criterion of the config")
+    which.add_argument(
+        "--observations", choices=("raw", "normalised"), help="observations it was trained on"
+    )
+    which.add_argument("--pruning", help="default or a name of rl.pruning.variants")
+    which.add_argument("--sparsity", type=float, metavar="PERCENT", help="percent, such as 95")
+    which.add_argument("--seed", type=int, help="seed of the run")
     export.add_argument(
         "--values",
         choices=("fp32", "fp16"),
@@ -42,34 +44,31 @@ def add_commands(commands: Any) -> None:
         help="fp32 is exact; fp16 rounds each value once (default: %(default)s)",
     )
     export.add_argument(
-        "-o", "--output", type=Path, help="the packed file; default: named after the policy, here"
+        "-o", "--output", type=Path, help="the packed file (default: named after the policy, here)"
     )
     export.add_argument("--force", action="store_true", help="overwrite existing outputs")
     export.set_defaults(run=_export, command="policy export")
 
 
 def _export(options: argparse.Namespace) -> int:
-    from triptych.rl.acting.exporting import READER, acting_algorithm, export, reader, what_acts
-    from triptych.rl.acting.stored_policy import OPTIONS, acting_settings, read_policy
+    from triptych.rl.acting.exporting import READER, acting_arrays, export, guess_algorithm, reader
+    from triptych.rl.acting.stored_policy import OPTIONS, read_policy
 
     given = {key: getattr(options, option) for option, key in OPTIONS.items()}
     policy = read_policy(options.policy, {k: v for k, v in given.items() if v is not None})
     output: Path = options.output or Path(_output_name(options.policy, policy, options.values))
-    if output.suffix == ".onnx":
-        raise InputError(f"{output}: this is the packed file's name; ONNX stands beside it")
     try:
-        algorithm = policy.settings.get("algorithm") or acting_algorithm(policy.arrays)
+        algorithm = policy.settings.get("algorithm") or guess_algorithm(policy.arrays)
         if not algorithm:
             raise InputError(f"{options.policy} is no policy: it has no vae.d1.weight")
-        arrays = what_acts(policy.arrays, algorithm)
-        written = [output, output.with_suffix(".onnx"), output.parent / READER]
+        arrays = acting_arrays(policy.arrays, algorithm)
+        written = [output, output.parent / READER]
         for path in written:
             text = path.read_bytes() if path.is_file() else None
             if path.exists() and not options.force and text != reader().encode():
                 raise InputError(f"{path} exists; choose another name or add --force")
         metadata = {"row": policy.row, "settings": policy.settings} if policy.settings else {}
-        settings = acting_settings(policy.settings)
-        error = export(output, arrays, metadata, settings, algorithm, options.values)
+        error = export(output, arrays, metadata, options.values)
     except ValueError as problem:
         raise InputError(f"{options.policy}: {problem}") from problem
     dense = sum(array.nbytes for array in arrays.values())
@@ -78,13 +77,13 @@ def _export(options: argparse.Namespace) -> int:
     print(f"{100 * zeros:.1f}% of its weights are zeros; {dense:,} bytes dense")
     exact = "exactly" if error == 0 else f"rounded to {options.values}, largest error {error:.2e}"
     times = f"{dense / output.stat().st_size:.1f} times smaller"
-    for path, about in zip(written, (f", {times}, {exact}", "", ""), strict=True):
+    for path, about in zip(written, (f", {times}, {exact}", ""), strict=True):
         print(f"wrote {path}: {path.stat().st_size:,} bytes{about}")
     return 0
 
 
 def _output_name(path: Path, policy: "StoredPolicy", values: str) -> str:
-    told = [str(policy.row[key]) for key in ROW_KEYS if key in policy.row]
-    name = "-".join([*told, f"seed{policy.row['seed']}"]) if told else path.stem
-    # What a file says of itself may name no other folder.
+    values_of_row = [str(policy.row[key]) for key in ROW_KEYS if key in policy.row]
+    name = "-".join([*values_of_row, f"seed{policy.row['seed']}"]) if values_of_row else path.stem
+    # Metadata must not name another folder.
     return re.sub(r"[^\w.-]", "_", f"{name}-{values}.tpk")

@@ -1,12 +1,11 @@
-"""What the rules of the offline-RL study ask of its config: runs, settings, what is shown."""
+"""The offline-RL study as its rules see it: runs, files, settings and products, from config."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from triptych.core.config import ConfigError
 from triptych.report.files import products
-from triptych.rl.algorithms.registry import ALGORITHMS, networks_name
-from triptych.rl.pruning.methods import CRITERIA, OBSERVATIONS
+from triptych.rl.methods import ALGORITHMS, CONTROLS, CRITERIA, DENSE, OBSERVATIONS, networks_name
 from triptych.rl.tasks import config as tables
 from triptych.rl.tasks.config import with_quality
 from triptych.rl.tasks.sweep import DEFAULT, Run, algorithms_of, keys_of, runs_of, small_data_sweeps
@@ -16,14 +15,12 @@ CHANGES_NOTHING = ("rl.runs_per_job", "rl.training.checkpoint_every")
 COUNT_AS_ONE: dict[str, tuple[str, ...]] = {}
 """Values of a key that make the same numbers."""
 PAPER_FIGURES = {"rl_figure1": "snip", "rl_figure2": "grasp"}
-STACK = ("task", "networks", "stack")
-"""What names a job."""
 
 
 class Workflow:
-    """The section `rl` of a config as rules use it. Functions of wildcards are Snakemake's to call.
+    """The section `rl` of a config as rules use it. Methods with `wildcards` are input functions.
 
-    Raises ConfigError naming a key whose value the others don't allow.
+    Raises ConfigError naming a key whose value contradicts others.
     """
 
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
@@ -37,100 +34,139 @@ class Workflow:
         self.data = {name: tables.data_source(entry) for name, entry in entries}
         self.timed = self._timed_run()
         self.figures = (
-            *self.score_figures,
-            *self.level_figures,
+            *self.paper_figures,
+            *(f"{name}_curves" for name in self.paper_figures),
+            *(["rl_criteria"] if self.compared_criteria else []),
             *("rl_figure3", "rl_figure3_counts", "rl_figure4", "rl_curves"),
             *(["rl_sensors"] if self.sensing else []),
             *(["rl_small_data"] if small_data_sweeps(self.config) else []),
         )
         self.picture = self.figures[0]
-        made = ("rl_table1", "rl_scores", "rl_comparisons", "rl_inputs", "rl_inference")
+        written = ("rl_table1", "rl_scores", "rl_comparisons", "rl_inputs", "rl_inference")
         variants = ["rl_variants"] if self.variants else []
-        self.products = products(self.figures, (*made, *variants))
+        self.products = products(self.figures, (*written, *variants))
 
     def _timed_run(self) -> Run:
-        """The one measured run whose speed is taken."""
-        wanted = self.config["latency"]
-        asked = {"method": wanted["method"], "sparsity_percent": wanted["sparsity"]}
-        asked |= {"observations": self.config["observations"], "pruning": DEFAULT}
-        for run in self.measured(wanted["task"]):
-            if asked.items() <= run.items():
+        """The measured run whose speed is taken."""
+        latency = self.config["latency"]
+        wanted = {
+            "trained": False,
+            "task": latency["task"],
+            "method": latency["method"],
+            "sparsity_percent": latency["sparsity"],
+            "observations": self.config["observations"],
+            "pruning": DEFAULT,
+        }
+        for run in self._runs:
+            if wanted.items() <= run.items():
                 return run
         raise ConfigError(
-            f"config: rl.latency asks for {wanted['method']} at {wanted['sparsity']}% on "
-            f"{wanted['task']}; rl.tasks and rl.mask_statistics make no such mask"
+            f"config: rl.latency asks for {latency['method']} at {latency['sparsity']}% on "
+            f"{latency['task']}; rl.tasks and rl.mask_statistics make no such mask"
         )
 
     # Jobs and their runs.
 
-    def stacks(self, trained: bool, small: bool = False) -> dict[str, list[str]]:
-        """The values of `expand`'s wildcards for all jobs that train, or for those that measure.
-
-        small: those of `rl.small_data` instead.
-        """
-        names = dict.fromkeys(
-            tuple(run[key] for key in STACK)
-            for run in self._runs
-            if run["trained"] == trained and bool(run["first"]) == small
-        )
-        return {key: [name[i] for name in names] for i, key in enumerate(STACK)}
+    def rows(self, task: str, stack: str) -> list[Run]:
+        """The runs of a stack. Raises ConfigError for a stack that the config doesn't make."""
+        rows = [run for run in self._runs if run["task"] == task and run["stack"] == stack]
+        if not rows:
+            known = ", ".join(sorted({run["stack"] for run in self._runs}))
+            raise ConfigError(f"no runs of {task} make a stack {stack!r}; stacks are {known}")
+        return rows
 
     def runs(self, wildcards: Any) -> list[Run]:
-        """The rows of one stack. Raises ConfigError for a stack that the config doesn't make."""
-        wanted = {key: wildcards[key] for key in STACK}
-        of_stack = [keys_of(run) for run in self._runs if wanted.items() <= run.items()]
-        if not of_stack:
-            known = ", ".join(sorted({run["stack"] for run in self._runs}))
-            raise ConfigError(
-                f"no runs of {wildcards['task']} with networks {wildcards['networks']} make a "
-                f"stack {wildcards['stack']!r}: with this config stacks are {known}"
-            )
-        return of_stack
+        """The identifying values of a stack's runs."""
+        return [keys_of(run) for run in self.rows(wildcards.task, wildcards.stack)]
 
-    def first(self, wildcards: Any) -> int:
-        """The number of transitions that a stack is trained on; 0: all."""
-        return next(run["first"] for run in self._runs if run["stack"] == wildcards.stack)
-
-    def measured(self, task: str) -> list[Run]:
-        """A task's rows that are only pruned and measured."""
-        return [keys_of(run) for run in self._runs if run["task"] == task and not run["trained"]]
+    def max_transitions(self, wildcards: Any) -> int | None:
+        """The number of transitions that a stack is trained on; None: all."""
+        count: int | None = self.rows(wildcards.task, wildcards.stack)[0]["max_transitions"]
+        return count
 
     def algorithms(self, wildcards: Any) -> dict[str, dict[str, Any]]:
-        """What a stack is trained for, with the settings of each."""
+        """The algorithms of a stack, the trained one first, with their settings."""
         return algorithms_of(self.config, wildcards.stack)
 
-    def pruning(self, task: str, runs: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-        """How the masks of these runs are made, by name, and the transitions that they take."""
-        default = dict(self.config["pruning"])
-        variants, shots = default.pop("variants"), {}
-        for name in dict.fromkeys([DEFAULT, *(run["pruning"] for run in runs)]):
-            own = {**default, **variants.get(name, {})}
-            data = f"{task}-{own.pop('quality')}" if "quality" in own else task
-            shots[name] = {**own, "transitions": f"results/rl/{data}/transitions.safetensors"}
-        return shots
+    def methods(self, wildcards: Any) -> list[str]:
+        """The modules of the criteria and algorithms of a stack (core/provenance.py)."""
+        rows = self.rows(wildcards.task, wildcards.stack)
+        criteria = dict.fromkeys(run["method"] for run in rows if run["method"] != DENSE)
+        algorithms = self.algorithms(wildcards) if rows[0]["trained"] else {}
+        return [f"triptych.rl.pruning.criteria.{name}" for name in criteria] + [
+            f"triptych.rl.algorithms.{ALGORITHMS[name].file}" for name in algorithms
+        ]
 
-    def pruned_on(self, task: str, runs: Iterable[Mapping[str, Any]]) -> list[str]:
-        """The transitions by which the masks of these runs are made."""
-        shots = self.pruning(task, runs).values()
-        return list(dict.fromkeys(shot["transitions"] for shot in shots))
+    def pruning(self, wildcards: Any) -> dict[str, dict[str, Any]]:
+        """Settings of the prunings of a stack by name, with the transitions that each takes."""
+        default = dict(self.config["pruning"])
+        variants, found = default.pop("variants"), {}
+        rows = self.rows(wildcards.task, wildcards.stack)
+        for name in dict.fromkeys([DEFAULT, *(run["pruning"] for run in rows)]):
+            settings = {**default, **variants.get(name, {})}
+            quality = settings.pop("quality", "")
+            data = f"{wildcards.task}-{quality}" if quality else wildcards.task
+            path = f"results/rl/{data}/transitions.safetensors"
+            found[name] = {**settings, "transitions": path}
+        return found
+
+    def pruning_data(self, wildcards: Any) -> list[str]:
+        """The transitions by which a stack's masks are made."""
+        return list({table["transitions"]: None for table in self.pruning(wildcards).values()})
+
+    # Files of runs.
+
+    def select(self, trained: bool = True, small: bool = False, **values: Any) -> list[Run]:
+        """The runs with these values; small: those of `rl.small_data`, else all others."""
+        wanted = {"trained": trained, **values}
+        return [
+            run
+            for run in self._runs
+            if wanted.items() <= run.items() and (run["max_transitions"] is not None) == small
+        ]
+
+    def shown(self, methods: Iterable[str] | None = None) -> list[Run]:
+        """Trained runs as figures show them: usual observations, default pruning, these methods
+        (default: all) and dense."""
+        runs = self.select(observations=self.config["observations"], pruning=DEFAULT)
+        return [run for run in runs if methods is None or run["method"] in (DENSE, *methods)]
+
+    def files(self, name: str, runs: Iterable[Run]) -> list[str]:
+        """The file of this name of each stack that these runs are in."""
+        stacks = dict.fromkeys((run["task"], run["networks"], run["stack"]) for run in runs)
+        return [f"results/rl/{'/'.join(stack)}/{name}" for stack in stacks]
+
+    @property
+    def datasets(self) -> list[str]:
+        """The table that describes each task's data."""
+        return [f"results/rl/{task}/dataset.csv" for task in self.tasks]
 
     # What is shown.
 
-    def _trained(self, **values: Any) -> list[Run]:
-        """The trained runs that have these values, those of `rl.small_data` apart."""
-        wanted = {"trained": True, "first": 0, **values}
-        return [run for run in self._runs if wanted.items() <= run.items()]
+    @property
+    def paper_figures(self) -> dict[str, str]:
+        """The paper's figures of scores that the trained runs give, and the method of each."""
+        trained = {run["method"] for run in self.shown()}
+        return {figure: name for figure, name in PAPER_FIGURES.items() if name in trained}
+
+    @property
+    def compared_criteria(self) -> list[str]:
+        """The criteria of rl_criteria: empty unless something beside the paper's is trained."""
+        trained = [name for name in CRITERIA if name in {run["method"] for run in self.shown()}]
+        if set(trained) <= set(PAPER_FIGURES.values()):
+            return []
+        return [name for name in trained if name not in CONTROLS]
 
     @property
     def sensing(self) -> dict[str, str]:
         """The algorithm and networks whose raw and normalised runs are compared, if any has both.
 
-        BC's before BCQ's: there nothing but the decoder senses.
+        BC comes before BCQ: only its decoder reads observations.
         """
         both: dict[str, str] = {}
         for name, sweep in self.config["sweeps"].items():
-            runs = self._trained(sweep=name, sparsity_percent=self.config["shown_sparsity"])
-            kinds = {run["observations"] for run in runs if run["method"] in CRITERIA}
+            runs = self.select(sweep=name, sparsity_percent=self.config["shown_sparsity"])
+            kinds = {run["observations"] for run in runs if run["method"] not in CONTROLS}
             if len(kinds) == len(OBSERVATIONS):
                 both |= {each: networks_name(sweep["widths"], each) for each in sweep["algorithms"]}
         for algorithm in ("BC", *ALGORITHMS):
@@ -139,49 +175,44 @@ class Workflow:
         return {}
 
     @property
-    def score_figures(self) -> dict[str, list[str]]:
-        """Figures of score against sparsity, and the methods of each: the paper's, then others."""
-        trained = self._trained(observations=self.config["observations"])
-        methods = [name for name in CRITERIA if name in {run["method"] for run in trained}]
-        others = [name for name in methods if name not in PAPER_FIGURES.values()]
-        paper = {figure: [name] for figure, name in PAPER_FIGURES.items() if name in methods}
-        return {**paper, "rl_criteria": others} if others else paper
-
-    @property
-    def level_figures(self) -> dict[str, str]:
-        """The paper's figures of scores as learning curves, and the method of each."""
-        own = PAPER_FIGURES.items()
-        return {f"{name}_curves": method for name, method in own if name in self.score_figures}
+    def sensing_runs(self) -> list[Run]:
+        """The runs of the sweep of `sensing`."""
+        algorithm = self.sensing["algorithm"]
+        sweeps = self.config["sweeps"].items()
+        (name,) = (name for name, sweep in sweeps if algorithm in sweep["algorithms"])
+        return self.select(sweep=name, pruning=DEFAULT)
 
     @property
     def variants(self) -> dict[str, dict[str, Any]]:
-        """What those variants of the pruning say whose masks are trained."""
+        """Settings of the pruning variants that some trained run uses."""
         known = self.config["pruning"]["variants"].items()
-        return {name: values for name, values in known if self._trained(pruning=name)}
+        return {name: values for name, values in known if self.select(pruning=name)}
 
     @property
     def table1_task(self) -> str:
-        """Table 1 fits HalfCheetah's and Walker2d's sizes, the same (docs/differences.md)."""
+        """Table 1 shows HalfCheetah or Walker2d: their network sizes match the published bytes."""
         known = [task for task in ("halfcheetah", "walker2d") if task in self.tasks]
         return (known or self.tasks)[0]
 
-    def _files(self, name: str, trained: bool, small: bool = False) -> list[str]:
-        stacks = zip(*self.stacks(trained, small).values(), strict=True)
-        return [f"results/rl/{t}/{n}/{s}/{name}" for t, n, s in stacks]
+    def measured(self, *methods: str, **values: Any) -> list[Run]:
+        """Runs that are only pruned; methods: these and dense."""
+        runs = self.select(trained=False, observations=self.config["observations"], **values)
+        return [run for run in runs if not methods or run["method"] in (DENSE, *methods)]
 
     @property
     def claims(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
-        """What the claims are decided by: files, and settings."""
+        """Files and settings by which the claims are decided."""
+        runs, measured = self.select(pruning=DEFAULT), self.measured()
         files = {
-            "scores": self._files("scores.csv", trained=True),
-            "trained_layers": self._files("layers.csv", trained=True),
-            "layers": self._files("layers.csv", trained=False),
-            "sizes": self._files("sizes.csv", trained=False),
+            "scores": self.files("scores.csv", runs),
+            "trained_layers": self.files("layers.csv", runs),
+            "layers": self.files("layers.csv", measured),
+            "sizes": self.files("sizes.csv", measured),
             "latency": [f"results/rl/{self.timed['task']}/latency.csv"],
-            "datasets": [f"results/rl/{task}/dataset.csv" for task in self.tasks],
+            "datasets": self.datasets,
         }
         if small_data_sweeps(self.config):
-            files["small"] = self._files("scores.csv", trained=True, small=True)
+            files["small"] = self.files("scores.csv", self.select(small=True))
         settings = {
             "precision": self.config["training"]["precision"],
             "observations": self.config["observations"],
@@ -195,7 +226,7 @@ class Workflow:
 
     @property
     def page(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
-        """What its part of the page shows beside its figures: files, and settings."""
+        """Files and settings of its part of the page, beside its figures."""
         files = {
             "table1": ["results/tables/rl_table1.csv"],
             "scores": ["results/tables/rl_scores.csv"],
@@ -203,8 +234,8 @@ class Workflow:
             "inputs": ["results/tables/rl_inputs.csv"],
             **({"varied": ["results/tables/rl_variants.csv"]} if self.variants else {}),
             "latency": ["results/tables/rl_inference.csv"],
-            "layers": self._files("layers.csv", True) + self._files("layers.csv", False),
-            "datasets": [f"results/rl/{task}/dataset.csv" for task in self.tasks],
+            "layers": self.files("layers.csv", self.shown() + self.measured()),
+            "datasets": self.datasets,
         }
         return files, {
             "latency_task": self.timed["task"],
@@ -214,7 +245,7 @@ class Workflow:
         }
 
     def facts(self) -> dict[str, str]:
-        """What was run, for the head of the page."""
+        """The scale and settings of the runs, for the head of the page."""
         config = self.config
         training, evaluation = config["training"], config["evaluation"]
         return {
@@ -224,7 +255,7 @@ class Workflow:
                 + f"; {_units(config['widths'][sweep['widths']])}"
                 for name, sweep in config["sweeps"].items()
             },
-            "Observations": f"{config['observations']} where nothing else is said",
+            "Observations": f"{config['observations']} unless stated otherwise",
             "Updates": f"{training['updates']:,} of batches of {training['batch']}",
             "Hidden units when only pruned": _units(
                 config["widths"][config["mask_statistics"]["widths"]]
@@ -234,7 +265,7 @@ class Workflow:
         }
 
     def _sweep_facts(self, name: str) -> str:
-        runs = self._trained(sweep=name)
+        runs = self.select(sweep=name)
         levels = sorted({run["sparsity_percent"] for run in runs} - {0})
         return (
             f"{len(runs)}, at {', '.join(f'{level}%' for level in levels)} sparsity, "
@@ -243,9 +274,9 @@ class Workflow:
 
     # Tasks and their data.
 
-    def task(self, name: str) -> dict[str, Any]:
-        """What a task is, for `task_from`."""
-        return tables.task_table(self.config["tasks"], name)
+    def task(self, wildcards: Any) -> dict[str, Any]:
+        """The arguments of `task_from` for a task."""
+        return tables.task_table(self.config["tasks"], wildcards.task)
 
     def tasks_from(self, *sources: str) -> str:
         """A pattern for the tasks whose data come from one of these sources."""
@@ -260,18 +291,17 @@ class Workflow:
         )
 
     def data_source(self, wildcards: Any) -> str:
-        """Where data come from, with the quality that the wildcards name."""
+        """Source of the data, with the quality that the wildcards name."""
         entry = with_quality(self.config["tasks"][wildcards.task], wildcards.quality)
         return tables.data_source(entry)
 
-    def d4rl_file(self, wildcards: Any) -> str:
-        """What resources/sources.yaml calls D4RL's file of a task."""
+    def download(self, wildcards: Any) -> dict[str, Any]:
+        """D4RL's file of a task: its name, and its url, size, ... of resources/sources.yaml."""
         entry = with_quality(self.config["tasks"][wildcards.task], wildcards.quality)
-        return tables.d4rl_file(wildcards.task, entry)
-
-    def download(self, key: str) -> Callable[[Any], Any]:
-        """Input function: a task's value of `key` in resources/sources.yaml, or None."""
-        return lambda wildcards: self._downloads[self.d4rl_file(wildcards)].get(key)
+        name = tables.d4rl_file(wildcards.task, entry)
+        entry = self._downloads[name]
+        mirrors = [entry["mirror"]] if "mirror" in entry else []
+        return {"sha256": None, **entry, "name": name, "mirrors": mirrors}
 
 
 def _units(widths: Mapping[str, Any]) -> str:

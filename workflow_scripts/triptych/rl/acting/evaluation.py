@@ -1,6 +1,6 @@
 """Roll-outs of K policies, all in lock-step."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +10,8 @@ import torch
 from torch import Tensor
 
 from triptych.core.device import keyed_generator
-from triptych.rl.algorithms.losses import acting_of
-from triptych.rl.algorithms.networks import Parameters
-from triptych.rl.algorithms.registry import Algorithm
+from triptych.rl.networks.algorithm import Algorithm
+from triptych.rl.networks.stacked import Parameters
 from triptych.rl.tasks.environments import episodes_of
 from triptych.rl.tasks.task import Task
 
@@ -29,6 +28,11 @@ class EvaluationSettings:
     candidates: int  # sampled actions of a BCQ act: 100 (sfujim/BCQ), 10 (BEAR's BCQ)
     seed: int  # of the episodes, beside each run's own
     task: Task
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, Any], task: Task) -> "EvaluationSettings":
+        """Settings of the config's `rl.evaluation`."""
+        return cls(**{key: value for key, value in table.items() if key != "every"}, task=task)
 
 
 @torch.no_grad()
@@ -51,7 +55,7 @@ def evaluate(
     policies, episodes = len(seeds), settings.final_episodes if final else settings.episodes
     first = next(iter(parameters.values()))
     device, dtype = first.device, first.dtype
-    acting = acting_of(algorithm, settings.candidates)
+    acting = algorithm.acting(settings.candidates)
     simulation = episodes_of(settings.task, policies * episodes)
     starts = [start for seed in seeds for start in _starts(settings.seed, seed, update, episodes)]
     observations = simulation.reset(starts).reshape(policies, episodes, -1)

@@ -21,8 +21,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from triptych.rl.algorithms.networks import MAX_ACTION
-from triptych.rl.algorithms.registry import BC_LATENT_CLIP, BCQ_LATENT_CLIP
+from triptych.rl.algorithms.bcq import BC_LATENT_CLIP, BCQ_LATENT_CLIP
+from triptych.rl.networks.stacked import MAX_ACTION
 
 Arrays = Mapping[str, np.ndarray]
 Layers = Sequence[tuple[np.ndarray, np.ndarray]]

@@ -2,7 +2,6 @@
 
 import ctypes
 import logging
-import os
 import shutil
 import subprocess
 import tempfile
@@ -28,9 +27,7 @@ from triptych.rl.acting.inference import (
     draw_latents,
     parts_of,
 )
-from triptych.rl.algorithms.networks import initialise, torch_layout
-from triptych.rl.algorithms.registry import Widths
-from triptych.rl.pruning.single_shot import read_masks
+from triptych.rl.networks.stacked import torch_layout
 from triptych.rl.pruning.storage import pack
 
 logger = logging.getLogger(__name__)
@@ -268,39 +265,15 @@ def _seconds(calls: Sequence[Callable[[], object]], times: int) -> float:
     return (time.perf_counter() - began) / (times * len(calls))
 
 
-def run_masks(
-    masks: str | os.PathLike[str],
-    runs: Sequence[Mapping[str, Any]],
-    run: Mapping[str, Any],
-    widths: Widths,
-    observation_size: int,
-    action_size: int,
-) -> dict[str, np.ndarray]:
-    """One run's masks, boolean [in, out] by weight name.
-
-    masks: what `write_masks` wrote for the stack `runs`, of which `run` is one.
-    """
-    place = [dict(each) for each in runs].index(dict(run))
-    of_all = read_masks(masks, widths, observation_size, action_size)
-    return {name: mask[place] for name, mask in of_all.items()}
-
-
-def pruned_policy(
-    masks: Mapping[str, np.ndarray],
-    seed: int,
-    widths: Widths,
-    observation_size: int,
-    action_size: int,
-) -> dict[str, np.ndarray]:
+def pruned_policy(initial: Arrays, masks: Arrays) -> dict[str, np.ndarray]:
     """A run's networks at initialisation times its masks, in torch's layout.
 
-    How long a policy takes depends on where its zeros are alone, and those stay where they are.
+    initial: [in, out] and [1, out] by name; masks: boolean [in, out]. How long a policy takes
+    depends only on where its zeros are, and those stay where they are.
     """
-    fresh = initialise(widths, observation_size, action_size, [seed])
-    arrays = {name: value[0].numpy() for name, value in fresh.items()}
     return torch_layout(
         {
             name: np.where(masks[name], array, np.float32(0)) if name in masks else array
-            for name, array in arrays.items()
+            for name, array in initial.items()
         }
     )

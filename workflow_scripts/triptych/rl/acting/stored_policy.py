@@ -6,7 +6,7 @@ One policy may stand in a row of a policies.safetensors, or as a user's own arra
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,9 @@ from safetensors.numpy import save_file
 
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
-from triptych.rl.acting.inference import ActingSettings
-from triptych.rl.algorithms.networks import torch_layout
-from triptych.rl.algorithms.observations import SCALE, SHIFT, Scaling, folded
+from triptych.rl.networks.algorithm import algorithm_class
+from triptych.rl.networks.observations import SCALE, SHIFT, Scaling, folded
+from triptych.rl.networks.stacked import torch_layout
 
 OPTIONS = {
     "method": "method",
@@ -46,7 +46,8 @@ class Policies:
         """Row k in torch's own layout, for raw observations: weights [out, in], biases [out]."""
         own = {name: torch.from_numpy(array[k : k + 1]) for name, array in self.arrays.items()}
         if SHIFT in own:
-            own = folded(own, Scaling(own.pop(SHIFT), own.pop(SCALE)))
+            first_layers = algorithm_class(self.settings["algorithm"]).first_layers()
+            own = folded(own, Scaling(own.pop(SHIFT), own.pop(SCALE)), first_layers)
         return torch_layout({name: value[0].numpy() for name, value in own.items()})
 
 
@@ -138,13 +139,3 @@ def _row_of(path: Path, filters: Mapping[str, Any]) -> StoredPolicy:
         raise InputError(f"{path}: {found} what was asked for; choose one of\n{rows}")
     (k,) = matches
     return StoredPolicy(policies.row(k), policies.rows[k], policies.settings)
-
-
-def acting_settings(settings: Mapping[str, Any]) -> ActingSettings:
-    """How a file's policy acts. Raises ValueError for settings that no policy can have."""
-    chosen = {key: settings.get(key, default) for key, default in asdict(ActingSettings()).items()}
-    for key, value in chosen.items():
-        kinds = (int,) if key == "candidates" else (int, float)
-        if type(value) not in kinds or not 0 < value < 1e6:
-            raise ValueError(f"its {key} is {value!r}; expected a number above 0")
-    return ActingSettings(**chosen)

@@ -1,1 +1,1 @@
-"""Algorithms of offline RL: what each is, its networks, its losses and how it acts."""
+"""The algorithms, one a file; triptych/rl/methods.py finds them by listing this folder."""

@@ -1,15 +1,15 @@
-"""The losses of BCQ (Fujimoto et al. 2019) and of the BC that it contains, and how both act.
+"""BCQ (Fujimoto et al. 2019), after sfujim/BCQ (continuous_BCQ/BCQ.py) line by line."""
 
-The losses follow sfujim/BCQ (continuous_BCQ/BCQ.py) line by line. BC is aviralkumar2907/BEAR's: the
-same VAE, acting by its decoder alone, so that a BCQ run already contains a BC run.
-"""
-
+from dataclasses import dataclass
 from functools import partial
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
-from triptych.rl.algorithms.networks import (
+from triptych.rl.networks.algorithm import TWIN_CRITICS, Algorithm, Chain
+from triptych.rl.networks.sparse import COLUMNS, SparseParameters
+from triptych.rl.networks.stacked import (
     Acting,
     Batch,
     Loss,
@@ -20,17 +20,99 @@ from triptych.rl.algorithms.networks import (
     perturb,
     q_values,
 )
-from triptych.rl.algorithms.registry import BC_LATENT_CLIP, BCQ_LATENT_CLIP, Bcq
-from triptych.rl.algorithms.sparse import COLUMNS, SparseParameters
+
+NAME = "BCQ"
+CONTAINS = ("BC",)
+PLACE = 1
+COLOUR = "#0072b2"
+
+BCQ_LATENT_CLIP, BC_LATENT_CLIP = 0.5, 0.25
+"""Latents are standard normal, clamped to these: sfujim/BCQ's decode, BEAR's decode_bc_test."""
+CACHED = 500
+"""Candidates of a policy whose layers a processor's caches hold."""
 
 
-def vae_loss(parameters: Parameters, batch: Batch, noise: Tensor) -> Tensor:
+@dataclass(frozen=True)
+class Bcq(Algorithm):
+    """BCQ; sfujim/BCQ's values are in the comments."""
+
+    discount: float  # 0.99
+    phi: float  # 0.05, reach of the perturbation
+    lmbda: float  # 0.75, weight of the smaller of the twin targets
+    target_samples: int  # 10 sampled actions in the critic's target
+
+    name = NAME
+    chains = (
+        Chain("actor", ("l1", "l2", "l3"), inputs=("observation", "action"), output="action"),
+        *TWIN_CRITICS,
+        Chain(
+            "vae",
+            ("e1", "e2", "mean", "log_std"),
+            inputs=("observation", "action"),
+            output="latent",
+            group="encoder",
+        ),
+        Chain(
+            "vae",
+            ("d1", "d2", "d3"),
+            inputs=("observation", "latent"),
+            output="action",
+            group="decoder",
+        ),
+    )
+    target_networks: ClassVar[tuple[str, ...]] = ("actor", "critic")
+    noise_size = "latent"
+    acting_groups: ClassVar[tuple[str, ...]] = ("decoder", "actor", "critic")
+
+    def losses(self) -> dict[str, Loss]:
+        """Losses of actor, critic and VAE."""
+        return {
+            "actor": partial(actor_loss, settings=self),
+            "critic": partial(twin_loss, settings=self),
+            "vae": vae_loss,
+        }
+
+    def acting(self, candidates: int) -> Acting:
+        """By the best of `candidates` sampled actions."""
+        return Acting(partial(act_bcq, phi=self.phi), candidates, BCQ_LATENT_CLIP)
+
+    def update_order(self) -> tuple[tuple[str, ...], ...]:
+        """The VAE moves first, as in the reference; actor and critic then sample from it."""
+        return (("vae",), ("critic",), ("actor",))
+
+    def noise(self) -> dict[str, int]:
+        """Latents."""
+        return {"encoder": 1, "actor": 1, "target": self.target_samples}
+
+    def policy_metadata(self, candidates: int) -> dict[str, Any]:
+        """Reach of the perturbation, number of candidates, and clips of BC's and BCQ's latents."""
+        return {
+            "candidates": candidates,
+            "phi": self.phi,
+            "latent_clip_bc": BC_LATENT_CLIP,
+            "latent_clip_bcq": BCQ_LATENT_CLIP,
+        }
+
+
+ALGORITHM = Bcq
+
+
+def vae_loss(parameters: Parameters, targets: Parameters, batch: Batch, noise: Noise) -> Tensor:
     """Reconstruction error plus half the KL divergence, both means as in the reference: [K]."""
     mean, std = encode(parameters, batch.observations, batch.actions)
-    recon = decode(parameters, batch.observations, mean + std * noise)
+    recon = decode(parameters, batch.observations, mean + std * noise["encoder"])
     error = (recon - batch.actions).square().mean((1, 2))
     divergence = -0.5 * (1 + 2 * std.log() - mean.square() - std.square()).mean((1, 2))
     return error + 0.5 * divergence
+
+
+def twin_loss(
+    parameters: Parameters, targets: Parameters, batch: Batch, noise: Noise, settings: Bcq
+) -> Tensor:
+    """Loss of both critics: [K]."""
+    with torch.no_grad():
+        target = critic_target(parameters, targets, batch, noise["target"], settings)
+    return critic_loss(parameters, batch, target)
 
 
 def critic_target(
@@ -73,51 +155,34 @@ def critic_loss(parameters: Parameters, batch: Batch, target: Tensor) -> Tensor:
     return (q1 - target).square().mean(1) + (q2 - target).square().mean(1)
 
 
-def actor_loss(parameters: Parameters, batch: Batch, noise: Tensor, settings: Bcq) -> Tensor:
+def actor_loss(
+    parameters: Parameters, targets: Parameters, batch: Batch, noise: Noise, settings: Bcq
+) -> Tensor:
     """-Q1 at the perturbed sampled action: [K].
 
     The reference lets this gradient run into the decoder too and then throws it away.
     """
     with torch.no_grad():
-        latent = noise.clamp(-BCQ_LATENT_CLIP, BCQ_LATENT_CLIP)
+        latent = noise["actor"].clamp(-BCQ_LATENT_CLIP, BCQ_LATENT_CLIP)
         sampled = decode(parameters, batch.observations, latent)
     actions = perturb(parameters, batch.observations, sampled, settings.phi)
     return -q_values(parameters, batch.observations, actions, 1).mean(1)
 
 
-def losses(settings: Bcq) -> dict[str, Loss]:
-    """The losses of actor, critic and VAE, as functions of what an update has."""
-
-    def vae(parameters: Parameters, targets: Parameters, batch: Batch, noise: Noise) -> Tensor:
-        return vae_loss(parameters, batch, noise["encoder"])
-
-    def critic(parameters: Parameters, targets: Parameters, batch: Batch, noise: Noise) -> Tensor:
-        with torch.no_grad():
-            target = critic_target(parameters, targets, batch, noise["target"], settings)
-        return critic_loss(parameters, batch, target)
-
-    def actor(parameters: Parameters, targets: Parameters, batch: Batch, noise: Noise) -> Tensor:
-        return actor_loss(parameters, batch, noise["actor"], settings)
-
-    return {"actor": actor, "critic": critic, "vae": vae}
-
-
-CACHED = 500
-"""Candidates of a policy whose layers a processor's caches hold."""
-
-
 def act_bcq(parameters: Parameters, observations: Tensor, latent: Tensor, phi: float) -> Tensor:
-    """BCQ's act: of several decoded and perturbed actions, the one that Q1 prefers.
+    """Of several decoded and perturbed actions the one that Q1 prefers.
 
     `observations` [K, E, S] and clamped `latent` [K, E, candidates, 2A] give actions [K, E, A].
     """
     episodes, candidates = latent.shape[1:3]
     together = max(1, CACHED // candidates) if latent.device.type == "cpu" else episodes
     parts = zip(observations.split(together, 1), latent.split(together, 1), strict=True)
-    return torch.cat([_best(parameters, *part, phi) for part in parts], 1)
+    return torch.cat([_best_action(parameters, *part, phi) for part in parts], 1)
 
 
-def _best(parameters: Parameters, observations: Tensor, latent: Tensor, phi: float) -> Tensor:
+def _best_action(
+    parameters: Parameters, observations: Tensor, latent: Tensor, phi: float
+) -> Tensor:
     rows, episodes, candidates = latent.shape[:3]
     states = observations.repeat_interleave(candidates, 1)
     actions = decode(parameters, states, latent.flatten(1, 2))
@@ -125,18 +190,3 @@ def _best(parameters: Parameters, observations: Tensor, latent: Tensor, phi: flo
     values = q_values(parameters, states, actions).reshape(rows, episodes, candidates)
     best = values.argmax(2)[..., None, None].expand(-1, -1, 1, actions.shape[-1])
     return actions.reshape(rows, episodes, candidates, -1).gather(2, best).squeeze(2)
-
-
-def act_bc(parameters: Parameters, observations: Tensor, latent: Tensor) -> Tensor:
-    """BC's act: `observations` [K, E, S] and latents [K, E, 1, 2A] decoded to [K, E, A]."""
-    return decode(parameters, observations, latent.squeeze(2))
-
-
-def acting(settings: Bcq, candidates: int) -> Acting:
-    """How BCQ acts: by the best of so many sampled actions."""
-    return Acting(partial(act_bcq, phi=settings.phi), candidates, BCQ_LATENT_CLIP)
-
-
-def acting_bc(settings: Bcq, candidates: int) -> Acting:
-    """How BC acts: by one decoded latent."""
-    return Acting(act_bc, 1, BC_LATENT_CLIP)

@@ -1,19 +1,64 @@
-"""The losses of IQL (Kostrikov et al. 2022): its authors' (learner.py, critic.py, actor.py,
-policy.py) and CORL's (algorithms/offline/iql.py), which differ in three places (`Iql.reference`).
+"""IQL (Kostrikov et al. 2022): its authors' code (learner.py, critic.py, actor.py, policy.py) and
+CORL's (algorithms/offline/iql.py), which differ in three places (`Iql.reference`).
 """
 
+from dataclasses import dataclass
 from functools import partial
 
 import torch
 from torch import Tensor
 
-from triptych.rl.algorithms.networks import Batch, Loss, Noise, Parameters, act_by_actor, linear
-from triptych.rl.algorithms.registry import Iql
+from triptych.rl.networks.algorithm import ACTOR, TWIN_CRITICS, Algorithm, Chain
+from triptych.rl.networks.stacked import Batch, Loss, Noise, Parameters, act_by_actor, linear
+
+NAME = "IQL"
+PLACE = 4
+COLOUR = "#aa4499"
 
 LARGEST_WEIGHT = 100.0
-"""Of a transition in the actor's loss."""
+"""Largest weight of a transition in the actor's loss."""
 LOG_STD = {"authors": (-5.0, 2.0), "corl": (-20.0, 2.0)}
-"""Where the logarithm of the policy's deviation is clamped."""
+"""Bounds of the logarithm of the policy's deviation, by reference."""
+
+
+@dataclass(frozen=True)
+class Iql(Algorithm):
+    """IQL; its authors' values (configs/mujoco_config.py) are in the comments.
+
+    reference: `authors`, or `corl`, where all three losses are taken before any network moves, the
+    critic's is half as large, and a deviation may be smaller.
+    """
+
+    discount: float  # 0.99
+    expectile: float  # 0.7
+    temperature: float  # 3.0, of the advantages' exponential
+    reference: str
+
+    name = NAME
+    chains = (
+        ACTOR,
+        *TWIN_CRITICS,
+        Chain("value", ("l1", "l2", "l3"), inputs=("observation",), output="value", width="critic"),
+    )
+    extra_parameters = ("actor.log_std",)
+    target_networks = ("critic",)
+
+    def losses(self) -> dict[str, Loss]:
+        """Losses of value, critic and actor."""
+        return {
+            "value": partial(value_loss, settings=self),
+            "critic": partial(critic_loss, settings=self),
+            "actor": partial(actor_loss, settings=self),
+        }
+
+    def update_order(self) -> tuple[tuple[str, ...], ...]:
+        """The authors move the value network first; CORL takes all gradients first."""
+        if self.reference == "corl":
+            return (("value", "critic", "actor"),)
+        return (("value",), ("actor", "critic"))
+
+
+ALGORITHM = Iql
 
 
 def _three(parameters: Parameters, layers: tuple[str, str, str], *inputs: Tensor) -> Tensor:
@@ -83,12 +128,3 @@ def actor_loss(
     mean = act_by_actor(parameters, batch.observations)
     policy = torch.distributions.Normal(mean, log_std.exp(), validate_args=False)
     return -(weights * policy.log_prob(batch.actions).sum(-1)).mean(1)
-
-
-def losses(settings: Iql) -> dict[str, Loss]:
-    """The loss of each network, as functions of what an update has."""
-    return {
-        "value": partial(value_loss, settings=settings),
-        "critic": partial(critic_loss, settings=settings),
-        "actor": partial(actor_loss, settings=settings),
-    }

@@ -1,14 +1,16 @@
-"""The losses of TD3+BC (Fujimoto and Gu 2021), after sfujim/TD3_BC (TD3_BC.py, `train`).
+"""TD3+BC (Fujimoto and Gu 2021), after sfujim/TD3_BC (TD3_BC.py, `train`).
 
-CORL's (algorithms/offline/td3_bc.py) are the same; it keeps the two critics as two modules.
+CORL's losses (algorithms/offline/td3_bc.py) are the same; it keeps the two critics as two modules.
 """
 
+from dataclasses import dataclass
 from functools import partial
 
 import torch
 from torch import Tensor
 
-from triptych.rl.algorithms.networks import (
+from triptych.rl.networks.algorithm import ACTOR, TWIN_CRITICS, Algorithm
+from triptych.rl.networks.stacked import (
     MAX_ACTION,
     Batch,
     Loss,
@@ -17,7 +19,51 @@ from triptych.rl.algorithms.networks import (
     act_by_actor,
     q_values,
 )
-from triptych.rl.algorithms.registry import Td3Bc
+
+NAME = "TD3+BC"
+PLACE = 3
+COLOUR = "#009e73"
+
+
+@dataclass(frozen=True)
+class Td3Bc(Algorithm):
+    """TD3+BC; sfujim/TD3_BC's values are in the comments."""
+
+    discount: float  # 0.99
+    policy_noise: float  # 0.2, deviation of the noise on the target's action
+    noise_clip: float  # 0.5
+    policy_freq: int  # 2 updates of the critic for one of actor and targets
+    alpha: float  # 2.5, weight of the value against the data's actions
+
+    name = NAME
+    chains = (ACTOR, *TWIN_CRITICS)
+    target_networks = ("actor", "critic")
+
+    def losses(self) -> dict[str, Loss]:
+        """Losses of critic and actor."""
+        return {
+            "critic": partial(critic_loss, settings=self),
+            "actor": partial(actor_loss, settings=self),
+        }
+
+    def update_order(self) -> tuple[tuple[str, ...], ...]:
+        """The critic first."""
+        return (("critic",), ("actor",))
+
+    def period(self) -> int:
+        """Critic updates per update of actor and targets."""
+        return self.policy_freq
+
+    def delayed_networks(self) -> tuple[str, ...]:
+        """The actor moves with the targets."""
+        return ("actor",)
+
+    def noise(self) -> dict[str, int]:
+        """Noise on the target's action."""
+        return {"target": 1}
+
+
+ALGORITHM = Td3Bc
 
 
 def critic_loss(
@@ -48,11 +94,3 @@ def actor_loss(
     q = q_values(parameters, batch.observations, actions)
     scale = settings.alpha / q.detach().abs().mean(1)
     return (actions - batch.actions).square().mean((1, 2)) - scale * q.mean(1)
-
-
-def losses(settings: Td3Bc) -> dict[str, Loss]:
-    """The loss of each network, as functions of what an update has."""
-    return {
-        "critic": partial(critic_loss, settings=settings),
-        "actor": partial(actor_loss, settings=settings),
-    }

@@ -11,14 +11,15 @@ import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import NDArray
+from safetensors.numpy import load_file, save_file
 
-from triptych.core.files import write_csv
-from triptych.rl.algorithms.networks import Parameters, apply_masks, network_of, torch_layout
-from triptych.rl.algorithms.observations import FIRST_LAYERS
-from triptych.rl.algorithms.registry import Algorithm, Widths, networks_name
-from triptych.rl.algorithms.sampling import DeviceData
-from triptych.rl.pruning.single_shot import PruningSettings, Shot, groups, prune, write_masks
+from triptych.core.files import atomic_path, write_csv
+from triptych.rl.methods import DENSE, networks_name
+from triptych.rl.networks.algorithm import Algorithm, Widths
+from triptych.rl.networks.sampling import DeviceData
+from triptych.rl.networks.stacked import Parameters, apply_masks, network_of, torch_layout
 from triptych.rl.pruning.storage import coo_bytes, dense_bytes, packed_bytes
+from triptych.rl.pruning.unpruned import PruningSettings, Unpruned, criterion, weights_of
 from triptych.rl.tasks.sweep import DEFAULT, keys_of
 from triptych.rl.tasks.task import Task
 from triptych.rl.tasks.transitions import read_transitions
@@ -38,16 +39,25 @@ Masks = Mapping[str, NDArray[np.bool_]]
 
 
 @dataclass(frozen=True)
+class Shot:
+    """How masks are made, and on which data."""
+
+    settings: PruningSettings
+    data: DeviceData
+
+
+@dataclass(frozen=True)
 class PrunedStack:
     """A stack's initial weights and masks, [K, in, out] by name, and what its tables say of it.
 
-    networks: what tables call them. names: of the inputs. scope: in which weights were ranked
-    together.
+    networks: what tables call them. inputs: names of an observation's numbers. scope: in which
+    weights were ranked together.
     """
 
     rows: pd.DataFrame
     networks: str
-    names: Sequence[str]
+    algorithm: Algorithm
+    inputs: Sequence[str]
     scope: str
     initial: Parameters
     masks: dict[str, np.ndarray]
@@ -57,10 +67,12 @@ class PrunedStack:
         kept = {name: torch.as_tensor(mask) for name, mask in self.masks.items()}
         left = {name: value.numpy() for name, value in apply_masks(self.initial, kept).items()}
         write_masks(masks, self.masks)
+        groups = self.algorithm.groups(self.scope)
+        first_layers = self.algorithm.first_layers()
         for path, table in (
-            (layers, layer_table(self.rows, self.masks, self.scope)),
-            (inputs, input_table(self.rows, self.masks, self.names)),
-            (sizes, _sizes(self.rows, left)),
+            (layers, layer_table(self.rows, self.masks, groups)),
+            (inputs, input_table(self.rows, self.masks, self.inputs, first_layers)),
+            (sizes, size_table(self.rows, left)),
         ):
             table.insert(1, "networks", self.networks)
             write_csv(table, path)
@@ -73,38 +85,83 @@ def prune_stack(
     algorithm: Algorithm,
     pruning: Mapping[str, Mapping[str, Any]],
     task: Task,
-    first: int = 0,
+    max_transitions: int | None = None,
 ) -> PrunedStack:
     """Masks of a stack at initialisation, from batches of transitions.
 
-    pruning: by name the fields of PruningSettings, and as `transitions` the file to draw batches
-    from. first: of its first so many transitions, of all for 0. It is done on a CPU, which makes
-    the same masks on every machine. Raises ValueError where config names fewer or more inputs than
-    an observation has.
+    networks: name of the widths. pruning: by name the keys of `rl.pruning`, and as `transitions`
+    the file to draw batches from, of which only the first `max_transitions` are used if given. It
+    is done on a CPU, which makes the same masks on every machine. Raises ValueError where config
+    names fewer or more inputs than an observation has.
     """
     cpu, shots = torch.device("cpu"), {}
     stored = {
-        path: DeviceData(read_transitions(path, first), cpu, torch.float32)
+        path: DeviceData(read_transitions(path, max_transitions), cpu, torch.float32)
         for path in {table["transitions"] for table in pruning.values()}
     }
     for name, table in pruning.items():
-        settings = {key: value for key, value in table.items() if key != "transitions"}
-        shots[name] = Shot(PruningSettings(**settings), stored[table["transitions"]])
+        shots[name] = Shot(PruningSettings.from_table(table), stored[table["transitions"]])
     initial, masks = prune(rows, widths, shots, algorithm)
-    arrays = {name: mask.numpy() for name, mask in masks.items()}
-    name, default = networks_name(networks, algorithm.name), shots[DEFAULT]
-    names = task.input_names(default.data.observations.shape[1])
-    return PrunedStack(rows, name, names, default.settings.scope, initial, arrays)
+    default = shots[DEFAULT]
+    return PrunedStack(
+        rows=rows,
+        networks=networks_name(networks, algorithm.name),
+        algorithm=algorithm,
+        inputs=task.input_names(default.data.observations.shape[1]),
+        scope=default.settings.scope,
+        initial=initial,
+        masks={name: mask.numpy() for name, mask in masks.items()},
+    )
 
 
-def input_table(rows: pd.DataFrame, masks: Masks, names: Sequence[str]) -> pd.DataFrame:
-    """Weights kept of each observation in each layer that sees it, one row a run and input.
+def prune(
+    rows: pd.DataFrame, widths: Widths, shots: Mapping[str, Shot], algorithm: Algorithm
+) -> tuple[Parameters, Parameters]:
+    """Initial parameters and masks of a stack.
+
+    `rows` has the columns of `sweep.KEYS`, task being one for all; shots: by the names in the
+    column pruning. Returns parameters (all tensors) and boolean masks (weights only), both stacked
+    in the order of `rows`.
+    """
+    data, task = shots[DEFAULT].data, str(rows["task"].iloc[0])
+    fresh = algorithm.initialise(widths, *data.sizes, [int(seed) for seed in rows["seed"]])
+    parameters = {name: value.to(data.rewards) for name, value in fresh.items()}
+    masks = {
+        name: torch.ones_like(each, dtype=torch.bool)
+        for name, each in weights_of(parameters).items()
+    }
+    pruned = rows.reset_index(drop=True)
+    pruned = pruned[pruned["method"] != DENSE]
+    alike = pruned.groupby(["observations", "method", "pruning"], sort=False)
+    for (kind, method, variant), of_method in alike:
+        seeds = sorted({int(seed) for seed in of_method["seed"]})
+        places = [int(of_method.index[of_method["seed"] == seed][0]) for seed in seeds]
+        networks = Unpruned(
+            parameters={name: value[places] for name, value in parameters.items()},
+            seeds=seeds,
+            task=task,
+            algorithm=algorithm,
+            settings=shots[str(variant)].settings,
+            data=shots[str(variant)].data.seen_as([str(kind)] * len(seeds)),
+        )
+        for sparsity, of_level in of_method.groupby("sparsity_percent", sort=False):
+            level = criterion(str(method)).masks(networks, float(str(sparsity)))
+            for k, seed in zip(of_level.index, of_level["seed"], strict=True):
+                for name, mask in level.items():
+                    masks[name][int(k)] = mask[seeds.index(int(seed))]
+    return parameters, masks
+
+
+def input_table(
+    rows: pd.DataFrame, masks: Masks, names: Sequence[str], first_layers: Sequence[str]
+) -> pd.DataFrame:
+    """Weights kept of each observation in each layer that reads it, one row a run and input.
 
     rows: the runs, in the order of the masks. names: of the numbers of an observation.
     """
     records = []
     for k, row in enumerate(rows.to_dict("records")):
-        for layer in (name for name in FIRST_LAYERS if f"{name}.weight" in masks):
+        for layer in first_layers:
             mask = masks[f"{layer}.weight"][k, : len(names)]
             kept = mask.sum(1)
             records += [
@@ -115,11 +172,14 @@ def input_table(rows: pd.DataFrame, masks: Masks, names: Sequence[str]) -> pd.Da
     return pd.DataFrame(records)
 
 
-def layer_table(rows: pd.DataFrame, masks: Mapping[str, np.ndarray], scope: str) -> pd.DataFrame:
-    """One row a layer and run: weights, those kept, their share, and whether it was emptied."""
-    group_of = {
-        name: group for group, names in groups(list(masks), scope).items() for name in names
-    }
+def layer_table(
+    rows: pd.DataFrame, masks: Masks, groups: Mapping[str, Sequence[str]]
+) -> pd.DataFrame:
+    """One row a layer and run: weights, those kept, their share, and whether none is.
+
+    groups: names of the weights that were ranked together, by group.
+    """
+    group_of = {name: group for group, names in groups.items() for name in names}
     records = []
     for k, row in enumerate(rows.to_dict("records")):
         for name, mask in masks.items():
@@ -133,7 +193,7 @@ def layer_table(rows: pd.DataFrame, masks: Mapping[str, np.ndarray], scope: str)
     return pd.DataFrame(records)
 
 
-def _sizes(rows: pd.DataFrame, arrays: Mapping[str, np.ndarray]) -> pd.DataFrame:
+def size_table(rows: pd.DataFrame, arrays: Mapping[str, np.ndarray]) -> pd.DataFrame:
     """Bytes that each network of each run takes in each format."""
     records = []
     for k, row in enumerate(rows.to_dict("records")):
@@ -146,3 +206,30 @@ def _sizes(rows: pd.DataFrame, arrays: Mapping[str, np.ndarray]) -> pd.DataFrame
                 for name, measure in FORMATS.items()
             ]
     return pd.DataFrame(records)
+
+
+def write_masks(path: PathLike, masks: Masks) -> None:
+    """Write boolean masks [K, in, out], eight weights a byte."""
+    packed = {
+        name: np.packbits(mask.reshape(len(mask), -1), axis=1) for name, mask in masks.items()
+    }
+    with atomic_path(path) as temporary:
+        save_file(packed, temporary)
+
+
+def read_masks(path: PathLike, shapes: Mapping[str, tuple[int, int]]) -> dict[str, np.ndarray]:
+    """Read masks, boolean [K, in, out] by weight name.
+
+    shapes: (inputs, outputs) of each layer. Raises ValueError when the file was made for others.
+    """
+    packed = load_file(path)
+    masks = {}
+    for layer, (inputs, outputs) in shapes.items():
+        bits = packed.get(f"{layer}.weight")
+        size = inputs * outputs
+        if bits is None or bits.shape[1] != (size + 7) // 8:
+            raise ValueError(f"{path}: no mask for {layer} of {inputs} x {outputs} weights")
+        masks[f"{layer}.weight"] = (
+            np.unpackbits(bits, axis=1, count=size).astype(bool).reshape(-1, inputs, outputs)
+        )
+    return masks

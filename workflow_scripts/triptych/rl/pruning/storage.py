@@ -50,16 +50,6 @@ def packed_bytes(arrays: Mapping[str, np.ndarray], values: Values) -> int:
     return len(_encode(arrays, {}, values)[0])
 
 
-def as_read(arrays: Mapping[str, np.ndarray], values: Values) -> dict[str, np.ndarray]:
-    """The float32 arrays that a reader of their packed file has."""
-    stored = {name: _rounded(name, array, values)[0] for name, array in arrays.items()}
-    # Of a masked array no zero is kept, so that -0.0 comes back as 0.0.
-    return {
-        name: array.astype(np.float32) + np.float32(0) if array.ndim >= 2 else array.astype("f4")
-        for name, array in stored.items()
-    }
-
-
 def pack(
     path: str | os.PathLike[str],
     arrays: Mapping[str, np.ndarray],

@@ -22,7 +22,7 @@ from triptych.rl.report.claims_facts import (
 )
 from triptych.rl.report.inference import is_dense_kernel, part_label
 from triptych.rl.report.labels import METHOD_LABELS, NETWORK_LABELS, TASK_LABELS
-from triptych.rl.report.scores import ratio_to_dense, seed_scores, seen_as
+from triptych.rl.report.scores import ratio_to_dense, seed_scores, with_observations
 from triptych.rl.report.small_data import ALGORITHMS as SMALL_ALGORITHMS
 from triptych.rl.report.small_data import FEW, sparsity_helps
 from triptych.rl.report.tables import improvement
@@ -161,7 +161,7 @@ def normalising_makes_it_work(run: Run) -> Finding:
 def _gained(runs: pd.DataFrame, task: str, method: str, sparsity: float) -> pd.Series:
     """Score with normalised less that with raw observations, by seed."""
     normalised, raw = (
-        seed_scores(seen_as(runs, kind), task, method, sparsity, "BC")
+        seed_scores(with_observations(runs, kind), task, method, sparsity, "BC")
         for kind in ("normalised", "raw")
     )
     return normalised - raw

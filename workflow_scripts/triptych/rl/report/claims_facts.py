@@ -9,9 +9,14 @@ from typing import Any
 
 import pandas as pd
 
-from triptych.rl.algorithms.registry import ALGORITHMS, Widths, layer_shapes
 from triptych.rl.report.inference import is_dense_kernel, latency_long
-from triptych.rl.report.scores import RUN, default_pruning, last_policies, run_scores, seen_as
+from triptych.rl.report.scores import (
+    RUN,
+    default_pruning,
+    last_policies,
+    run_scores,
+    with_observations,
+)
 from triptych.rl.report.small_data import small_facts, small_scores
 from triptych.rl.tasks.config import data_source
 from triptych.rl.tasks.sweep import algorithms_of, runs_of
@@ -26,6 +31,8 @@ OF_SCORES = ("BC", "BCQ")
 """Algorithms whose scores the claims compare."""
 UPDATES = ("BC update", "BCQ update")
 """Parts of the latencies that are no acting but training."""
+PAPER_WIDTHS = ([400, 300], [400, 300], 750)
+"""Hidden units of actor, critic and VAE (sfujim/BCQ's)."""
 PAPER_LAYERS = {("actor", "l2"): 120_000, ("critic", "l2"): 120_000, ("vae", "d2"): 562_500}
 """Weights of hidden-to-hidden layers alone: they follow from the widths, whatever the task."""
 MILLION = 1_000_000
@@ -55,7 +62,9 @@ def read_run(
     `Workflow.claims` names."""
     of = {name: frame[frame["task"].isin(TASKS)] for name, frame in frames.items()}
     kind = settings["observations"]
-    scores, layers, sizes = (seen_as(of[name], kind) for name in ("scores", "layers", "sizes"))
+    scores, layers, sizes = (
+        with_observations(of[name], kind) for name in ("scores", "layers", "sizes")
+    )
     latency, data = latency_long(of["latency"], scale=""), of["datasets"]
     none = pd.DataFrame(columns=[*RUN, "trained_on", "score"])
     small = small_scores(of["small"]) if "small" in of else none
@@ -94,22 +103,26 @@ def planned_facts(config: Mapping[str, Any]) -> dict[str, Any]:
     """The facts of a run that has not begun. config: the section `rl`."""
     runs = pd.DataFrame(runs_of(config))
     runs = runs[runs["task"].isin(TASKS) & (runs["pruning"] == "default")]
-    small = runs[runs["first"] > 0].rename(columns={"first": "trained_on"})
+    small = runs[runs["max_transitions"].notna()].rename(columns={"max_transitions": "trained_on"})
     small["algorithm"] = [next(iter(algorithms_of(config, each))) for each in small["stack"]]
-    runs = runs[runs["first"] == 0]
+    runs = runs[runs["max_transitions"].isna()]
     usual = runs["observations"] == config["observations"]
     trained, measured = runs[runs["trained"]], runs[~runs["trained"] & usual]
     stacks = trained["stack"].drop_duplicates()
     algorithms = [(stack, name) for stack in stacks for name in algorithms_of(config, str(stack))]
     cells = trained.merge(pd.DataFrame(algorithms, columns=["stack", "algorithm"]), on="stack")
     tasks = {name: task for name, task in config["tasks"].items() if name in TASKS}
-    wide = _paper_widths(config, config["mask_statistics"]["widths"], ["BCQ"])
+    paper_widths = [
+        name
+        for name, widths in config["widths"].items()
+        if (widths["actor"], widths["critic"], widths["vae"]) == PAPER_WIDTHS
+    ]
     evaluation, timing = config["evaluation"], config["latency"]
     # The workflow refuses a config that doesn't measure what is to be timed.
     timed = timing["task"] in TASKS and timing["sparsity"] == SPARSITY and 1 in timing["batches"]
-    networks: dict[str, tuple[str, list[str]]] = {}
+    widths_of: dict[str, str] = {}
     for sweep in config["sweeps"].values():
-        networks |= {each: (sweep["widths"], sweep["algorithms"]) for each in sweep["algorithms"]}
+        widths_of |= dict.fromkeys(sweep["algorithms"], sweep["widths"])
     facts = {
         **_data_facts({n: data_source(task) for n, task in tasks.items()}, len(tasks) * [MILLION]),
         **_seed_facts(cells[RUN], config["observations"]),
@@ -117,15 +130,15 @@ def planned_facts(config: Mapping[str, Any]) -> dict[str, Any]:
         "size seeds": _fewest(measured, ("dense", *METHODS)),
         "small data": small_facts(small),
         "precision": {config["training"]["precision"]},
-        "measured widths": wide,
+        "measured widths": config["mask_statistics"]["widths"] in paper_widths,
         "actor timed": timed,
         "updates timed": set(UPDATES) if timed else set(),
         "rounds": timing["repeats"],
     }
     for name in OF_SCORES:
-        there = name in networks
+        there = name in widths_of
         facts |= {
-            f"{name} widths": there and _paper_widths(config, *networks[name]),
+            f"{name} widths": widths_of.get(name) in paper_widths,
             f"{name} updates": config["training"]["updates"] if there else 0,
             f"{name} episodes": evaluation["final_episodes"] if there else 0,
         }
@@ -224,12 +237,3 @@ def at_paper_widths(layers: pd.DataFrame) -> bool:
         == {weights}
         for (network, layer), weights in PAPER_LAYERS.items()
     )
-
-
-def _paper_widths(config: Mapping[str, Any], widths: str, algorithms: Collection[str]) -> bool:
-    """`at_paper_widths` of the networks that a config's set of widths gives."""
-    shapes = layer_shapes(
-        Widths.from_table(config["widths"][widths]), 1, 1, ALGORITHMS[next(iter(algorithms))]
-    )
-    found = {tuple(name.split(".")): a * b for name, (a, b) in shapes.items()}
-    return all(found.get(layer) == weights for layer, weights in PAPER_LAYERS.items())

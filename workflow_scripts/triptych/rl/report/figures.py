@@ -1,6 +1,6 @@
 """Scores as figures: against sparsity (Figures 1 and 2), and as learning curves."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import matplotlib
@@ -14,22 +14,22 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from triptych.report.palette import INK, MUTED, STYLE, label, legend_below
 from triptych.report.tables import with_cells
-from triptych.rl.pruning.methods import CONTROLS, METHODS
-from triptych.rl.report.labels import ALGORITHM_COLOURS, METHOD_COLOURS, METHOD_LABELS, TASK_LABELS
+from triptych.rl.methods import CONTROLS, DENSE
+from triptych.rl.report.labels import ALGORITHM_COLOURS, METHOD_LABELS, METHOD_LOOKS, TASK_LABELS
 from triptych.rl.report.scores import in_units
 from triptych.rl.tasks.task import NORMALISED
 
 
 def tasks_in_order(frame: pd.DataFrame) -> list[str]:
-    """The frame's tasks: the paper's three in a fixed order, then others by name."""
+    """Names of the tasks: the paper's three in a fixed order, then others by name."""
     present = set(frame["task"])
     return [t for t in TASK_LABELS if t in present] + sorted(present - set(TASK_LABELS))
 
 
 def task_title(frame: pd.DataFrame, task: str) -> str:
-    """A task's name above a panel or column, with the quality of D4RL's data if not the paper's.
+    """Label of a task, with the quality of D4RL's data if it is not the paper's.
 
-    frame: has columns task and, where it is known, data.
+    frame: with the column task and optionally data.
     """
     name = label(TASK_LABELS, task)
     data = set(frame.loc[frame["task"] == task, "data"].dropna()) if "data" in frame else set()
@@ -37,23 +37,25 @@ def task_title(frame: pd.DataFrame, task: str) -> str:
 
 
 def task_unit(frame: pd.DataFrame, task: str) -> str:
-    """What a task's scores are. frame: has columns task and, where units differ, unit."""
+    """Unit of a task's scores. frame: with the column task and, where units differ, unit."""
     if "unit" not in frame:
         return NORMALISED
     return str(frame.loc[frame["task"] == task, "unit"].iloc[0])
 
 
-def sparsity_figure(summary: pd.DataFrame, behaviour: pd.DataFrame, *methods: str) -> Figure:
+def sparsity_figure(
+    summary: pd.DataFrame, behaviour: pd.DataFrame, methods: Sequence[str]
+) -> Figure:
     """Score against sparsity by pruning method: a column a task, a row an algorithm.
 
-    summary: as `summarise_scores` returns it, for dense, `methods` and any controls, and the unit
-    of each task's scores where they differ.
+    summary: as `summarise_scores` returns it, with the unit of each task's scores where they
+    differ. Controls among it are thin lines beside those of `methods`.
     behaviour: task, score_normalised_mean of the policy that made the data.
     The band runs from the lowest to the highest seed (the paper's "100% confidence
     interval"), the bars are 95% intervals of the mean; one that leaves the panel has no cap
     there. A single seed has neither. Levels are equally spaced.
     """
-    shown = summary[summary["method"].isin(["dense", *methods, *CONTROLS])]
+    shown = summary[summary["method"].isin([DENSE, *methods, *CONTROLS])]
     levels = sorted({0, *shown["sparsity_percent"]})
     place = {level: float(i) for i, level in enumerate(levels)}
 
@@ -65,7 +67,7 @@ def sparsity_figure(summary: pd.DataFrame, behaviour: pd.DataFrame, *methods: st
         drawn = [name for name in CONTROLS if (cells["method"] == name).any()]
         for i, control in enumerate(drawn):  # shifted, so that lines don't overlap
             line = cells[cells["method"] == control].sort_values("sparsity_percent")
-            x, how = line["sparsity_percent"].map(place) + 0.11 * (i + 1), CONTROLS[control]
+            x, how = line["sparsity_percent"].map(place) + 0.11 * (i + 1), METHOD_LOOKS[control]
             look = {"linewidth": 1.1, "linestyle": how.dash, "marker": how.marker}
             look |= {"markersize": 3.4, "markerfacecolor": "white", "markeredgewidth": 0.9}
             axes.plot(x, line["value"], color=how.colour, label=how.label, **look)
@@ -74,7 +76,7 @@ def sparsity_figure(summary: pd.DataFrame, behaviour: pd.DataFrame, *methods: st
         top = 1.15 * max(cells["maximum"].max(), expert, least)
         bottom = min(0.0, cells["minimum"].min())
         for i, method in enumerate(methods):
-            name, own = METHOD_LABELS[method], METHOD_COLOURS[method]
+            name, own = METHOD_LABELS[method], METHOD_LOOKS[method].colour
             if len(methods) == 1:  # in its algorithm's colour, as in the paper
                 name, own = f"{algorithm}, {name}", colour
             aside = 0.07 * (i - (len(methods) - 1) / 2)
@@ -151,17 +153,19 @@ CURVE = ["task", "algorithm", "method", "sparsity_percent", "update"]
 
 
 def curves_long(
-    evaluations: pd.DataFrame, scale: str, units: Mapping[str, str], method: str = ""
+    evaluations: pd.DataFrame,
+    scale: str,
+    units: Mapping[str, str],
+    sparsity_percent: float | None = None,
 ) -> pd.DataFrame:
     """Mean, minimum and maximum over seeds of each evaluation's mean over episodes.
 
-    evaluations: rows of scores.csv. Kept are the dense runs and those of the highest sparsity, or
-    of a `method` all sparsities. units: of the tasks whose scores aren't normalised.
+    evaluations: rows of scores.csv; with a sparsity only its runs and dense ones are kept. units:
+    of the tasks whose scores aren't normalised.
     """
-    highest = evaluations["sparsity_percent"].max()
-    shown = evaluations[evaluations["sparsity_percent"].isin([0, highest])]
-    if method:
-        shown = evaluations[evaluations["method"].isin(["dense", method])]
+    shown = evaluations
+    if sparsity_percent is not None:
+        shown = shown[shown["sparsity_percent"].isin([0, sparsity_percent])]
     seeds = shown.groupby([*CURVE, "seed"])["score_normalised"].mean().reset_index()
     over_seeds = seeds.groupby(CURVE)["score_normalised"]
     long = over_seeds.agg(value="mean", minimum="min", maximum="max", seeds="count").reset_index()
@@ -184,7 +188,7 @@ def curves_figure(long: pd.DataFrame, by: str = "method") -> Figure:
                 continue
             level, control = line["sparsity_percent"].iloc[0], key in CONTROLS
             if by == "method":
-                colour, dash = METHOD_COLOURS[key], METHODS[key].dash
+                colour, dash = METHOD_LOOKS[key].colour, METHOD_LOOKS[key].dash
                 name = METHOD_LABELS[key] + (f" {level:g} %" if level else "")
             else:
                 colour, dash = shades[levels.index(key)], "solid"

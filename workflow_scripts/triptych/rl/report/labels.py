@@ -1,11 +1,58 @@
-"""What plots and tables of the offline-RL study call things, and their colours."""
+"""Labels, colours, dashes and markers of plots and tables of the offline-RL study.
 
-from triptych.rl.algorithms.registry import ALGORITHMS
-from triptych.rl.pruning.methods import METHODS
+A criterion's or algorithm's file may give its own (LABEL, COLOUR, DASH, MARKER); without, its
+colour follows from its place among all methods.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from triptych.method_files import read_constants
+from triptych.rl.methods import ALGORITHMS_FOLDER, CRITERIA_FOLDER, DENSE
 
 # Okabe and Ito's palette, told apart by every common form of colour vision.
-ALGORITHM_COLOURS = {name: each.colour for name, each in ALGORITHMS.items()}
-METHOD_COLOURS = {name: each.colour for name, each in METHODS.items()}
+PALETTE = ("#e69f00", "#56b4e9", "#009e73", "#cc79a7", "#0072b2", "#d55e00", "#8a94a0")
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a method is called and drawn. dash: a line style of matplotlib's."""
+
+    label: str
+    colour: str
+    dash: Any = "solid"
+    marker: str = "o"
+
+
+def _looks(folder: Path) -> dict[str, Look]:
+    """The look of each method of a folder, by its NAME or its file's name."""
+    looks = {}
+    for place, (file, constants) in enumerate(read_constants(folder).items()):
+        name = constants.get("NAME", file)
+        looks[name] = Look(
+            label=constants.get("LABEL", name.capitalize().replace("_", " ")),
+            colour=constants.get("COLOUR", PALETTE[place % len(PALETTE)]),
+            dash=constants.get("DASH", "solid"),
+            marker=constants.get("MARKER", "o"),
+        )
+    return looks
+
+
+METHOD_LOOKS = {DENSE: Look("Dense", "#1f2933"), **_looks(CRITERIA_FOLDER)}
+METHOD_LABELS = {name: look.label for name, look in METHOD_LOOKS.items()}
+ALGORITHM_COLOURS = {name: look.colour for name, look in _looks(ALGORITHMS_FOLDER).items()}
+"""In the order of tables and figures."""
+
+OBSERVATION_LABELS = {"raw": "raw observations", "normalised": "normalised observations"}
+TASK_LABELS = {"hopper": "Hopper", "walker2d": "Walker2d", "halfcheetah": "HalfCheetah"}
+NETWORK_LABELS = {"actor": "Actor", "critic": "Critic", "vae": "VAE"}
+FORMAT_LABELS = {
+    "dense": "dense",
+    "coo": "sparse indices (COO)",
+    "packed_fp32": "packed, fp32",
+    "packed_fp16": "packed, fp16",
+}
 # The paper's Figure 4 draws dense in blue and sparse indices in green; so do we.
 FORMAT_COLOURS = {
     "dense": "#0072b2",
@@ -13,13 +60,3 @@ FORMAT_COLOURS = {
     "packed_fp32": "#d55e00",
     "packed_fp16": "#e69f00",
 }
-
-TASK_LABELS = {"hopper": "Hopper", "walker2d": "Walker2d", "halfcheetah": "HalfCheetah"}
-METHOD_LABELS = {name: each.label for name, each in METHODS.items()}
-FORMAT_LABELS = {
-    "dense": "dense",
-    "coo": "sparse indices (COO)",
-    "packed_fp32": "packed, fp32",
-    "packed_fp16": "packed, fp16",
-}
-NETWORK_LABELS = {"actor": "Actor", "critic": "Critic", "vae": "VAE"}

@@ -1,4 +1,4 @@
-"""What the masks leave: weights by layer (Figure 3), layers emptied."""
+"""Weights that masks keep by layer (Figure 3), and layers of which they keep none."""
 
 from typing import Any
 
@@ -10,9 +10,8 @@ from matplotlib.figure import Figure
 
 from triptych.report.palette import MUTED, STYLE, label, legend_below
 from triptych.report.tables import Table, with_cells
-from triptych.rl.pruning.methods import METHODS
 from triptych.rl.report.figures import tasks_in_order
-from triptych.rl.report.labels import METHOD_COLOURS, METHOD_LABELS, NETWORK_LABELS, TASK_LABELS
+from triptych.rl.report.labels import METHOD_LABELS, METHOD_LOOKS, NETWORK_LABELS, TASK_LABELS
 
 FLOOR = {"share": 0.03, "count": 0.5}
 """Left end of the axis, in percent or weights; a layer that keeps less, or nothing, lies on it."""
@@ -21,7 +20,7 @@ GROUP_LABELS = {"actor": "Actor", "critic": "Critic", "encoder": "Encoder", "dec
 
 
 def layers_figure(long: pd.DataFrame, by: str = "share") -> Figure:
-    """What survives of each layer's weights: a panel a task, a row a layer.
+    """Weights kept of each layer: a panel a task, a row a layer.
 
     long: as `layers_long` returns it. by: `share` of the layer's weights, or their `count`, which
     the paper's figure shows. A dot is the mean over seeds, its bar one standard deviation. A cross
@@ -90,10 +89,10 @@ def _layer_panel(
 def _dots(axes: Axes, line: pd.DataFrame, at: np.ndarray, method: str, floor: float) -> None:
     """A method's means and deviations at places `at`; crosses on the floor for (nearly) nothing."""
     share, deviation = line["value"].to_numpy(), line["deviation"].fillna(0.0).to_numpy()
-    present, colour = share >= floor, METHOD_COLOURS[method]
+    present, colour = share >= floor, METHOD_LOOKS[method].colour
     left = share - np.maximum(share - deviation, floor)
     look: dict[str, Any] = {"markersize": 5, "elinewidth": 1.2, "capsize": 2, "zorder": 3}
-    look |= {"fmt": METHODS[method].marker, "color": colour, "markeredgewidth": 0.9}
+    look |= {"fmt": METHOD_LOOKS[method].marker, "color": colour, "markeredgewidth": 0.9}
     ends = [left[present], deviation[present]]
     name = label(METHOD_LABELS, method)
     axes.errorbar(share[present], at[present], xerr=ends, label=name, **look)
@@ -124,8 +123,8 @@ def layers_long(layers: pd.DataFrame, *, sparsity_percent: int, scale: str) -> p
 
 
 def emptied_table(layers: pd.DataFrame) -> Table:
-    """Lay out the layers of which a mask kept nothing: a row for those of one kind of run that the
-    same tasks empty together, with how many of the seeds do."""
+    """Lay out the layers of which a mask kept nothing, by kind of run and tasks, with the number of
+    seeds."""
     empty = layers[layers["kept"] == 0]
     run = ["networks", "method", "sparsity_percent"]
     seeds = empty.groupby([*run, "network", "layer", "task"], sort=False)["seed"].nunique()
@@ -148,7 +147,7 @@ def emptied_table(layers: pd.DataFrame) -> Table:
         caption=(
             "No weight of the layer survives, so that only biases pass it."
             if rows
-            else "No mask of this run emptied a layer."
+            else "No mask emptied a layer."
         ),
         columns=tuple(("", header) for header in headers),
         rows=rows,

@@ -1,5 +1,6 @@
-"""What storing the networks takes: Table 1 and Figure 4."""
+"""Bytes of the stored networks: Table 1 and Figure 4."""
 
+import re
 from typing import Any
 
 import matplotlib
@@ -10,8 +11,14 @@ from matplotlib.figure import Figure
 
 from triptych.report.palette import INK, MUTED, STYLE, label, legend_below
 from triptych.report.tables import TIMES, Table, as_printed, number, percent, with_cells
-from triptych.rl.pruning.methods import CRITERIA
-from triptych.rl.report.labels import FORMAT_COLOURS, FORMAT_LABELS, NETWORK_LABELS, TASK_LABELS
+from triptych.rl.methods import CONTROLS, DENSE
+from triptych.rl.report.labels import (
+    FORMAT_COLOURS,
+    FORMAT_LABELS,
+    METHOD_LABELS,
+    NETWORK_LABELS,
+    TASK_LABELS,
+)
 
 MEGABYTE = 1_000_000  # bytes; Table 1 fits decimal megabytes only
 # Table 1's published bytes fit these two tasks (equal shapes) and not Hopper.
@@ -19,17 +26,10 @@ PUBLISHED_TASKS = ("halfcheetah", "walker2d")
 BREAK_EVEN_PERCENT = 80
 """Sparse indices take 20 bytes a weight kept (two int64 and a float32), dense takes 4."""
 CASE = ("method", "sparsity_percent", "format")
-PAPER_ROWS = {
-    "Dense Model": ("dense", 0, "dense"),
-    "Dense Model Sparse Indexing": ("dense", 0, "coo"),
-    "GraSP (95% sparse)": ("grasp", 95, "coo"),
-    "SNIP (95% sparse)": ("snip", 95, "coo"),
-}
-OUR_ROWS = {
-    "SNIP (95% sparse), packed fp32": ("snip", 95, "packed_fp32"),
-    "SNIP (95% sparse), packed fp16": ("snip", 95, "packed_fp16"),
-}
-"""The rows of Table 1 and what each is (CASE)."""
+Case = tuple[str, float, str]
+"""Values of CASE."""
+PRINTED_ROW = re.compile(r"(?P<label>\w+) \((?P<percent>[0-9.]+)% sparse\)")
+"""A pruned row of the paper's table: "SNIP (95% sparse)"."""
 
 
 def memory_figure(long: pd.DataFrame, *, task: str) -> Figure:
@@ -79,36 +79,56 @@ def _memory_panel(axes: Axes, cells: pd.DataFrame) -> None:
     x, y = printed["sparsity_percent"], printed["published"]
     axes.plot(x, y, label="published", clip_on=False, **ring)
     axes.set_xlim(-3, 100)
-    axes.set_xticks([0, 20, 40, 60, 80, 95])
+    axes.set_xticks([0, 20, 40, 60, 80, top])
     axes.set_ylim(0, None)
     axes.set_xlabel("weights pruned (%)")
+
+
+def _published_case(row: str) -> Case:
+    """The case of a row of the paper's table."""
+    if row.startswith("Dense Model"):
+        return DENSE, 0, "coo" if row.endswith("Sparse Indexing") else "dense"
+    if not (found := PRINTED_ROW.fullmatch(row)):
+        raise ValueError(f"Table 1's published row {row!r} is neither dense nor pruned")
+    return found["label"].lower(), float(found["percent"]), "coo"
 
 
 def _printed(published: pd.DataFrame) -> dict[tuple[Any, ...], float]:
     """Table 1's megabytes by CASE and network. published: method, actor_mb, critic_mb, vae_mb."""
     table = published.set_index("method")
     return {
-        (*PAPER_ROWS[str(row)], network): table[f"{network}_mb"].astype(float)[row]
+        (*_published_case(str(row)), network): table[f"{network}_mb"].astype(float)[row]
         for row in table.index
         for network in NETWORK_LABELS
     }
 
 
+def table1_rows(methods: pd.Series, sparsity: float) -> dict[str, Case]:
+    """Rows of Table 1: the paper's, ours in the packed format, and other criteria that were
+    measured."""
+    rows: dict[str, Case] = {
+        "Dense Model": (DENSE, 0, "dense"),
+        "Dense Model Sparse Indexing": (DENSE, 0, "coo"),
+    }
+    others = [m for m in dict.fromkeys(methods) if m not in (DENSE, "grasp", "snip", *CONTROLS)]
+    for method in ("grasp", "snip", *others):
+        rows[f"{METHOD_LABELS[method]} ({sparsity:g}% sparse)"] = (method, sparsity, "coo")
+    for values in ("fp32", "fp16"):
+        name = f"{METHOD_LABELS['snip']} ({sparsity:g}% sparse), packed {values}"
+        rows[name] = ("snip", sparsity, f"packed_{values}")
+    return rows
+
+
 def table1_long(
-    sizes: pd.DataFrame, published: pd.DataFrame, *, task: str, scale: str
+    sizes: pd.DataFrame, published: pd.DataFrame, *, task: str, sparsity: float, scale: str
 ) -> pd.DataFrame:
     """Table 1: megabytes (1e6 bytes) of the stored networks, mean over seeds.
 
     sizes: rows of sizes.csv. published: method, actor_mb, critic_mb, vae_mb under the paper's row
-    names; they stand beside the tasks whose networks have the sizes that the paper's bytes fit. A
-    row that the experiment table doesn't measure has no value; criteria beyond the paper's have
-    rows of their own.
+    names; they are shown for the tasks whose networks have the sizes of the paper's bytes.
+    sparsity: percent, of the pruned rows. A row that was not measured has no value.
     """
-    rows = {**PAPER_ROWS, **OUR_ROWS} | {
-        f"{CRITERIA[name].label} (95% sparse)": (name, 95, "coo")
-        for name in CRITERIA
-        if name not in ("snip", "grasp") and (sizes["method"] == name).any()
-    }
+    rows = table1_rows(sizes["method"], sparsity)
     own = sizes[sizes["task"] == task]
     of_task = own.groupby([*CASE, "network"])
     means, seeds = of_task["bytes"].mean().to_dict(), of_task["seed"].nunique().to_dict()

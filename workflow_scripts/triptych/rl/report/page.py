@@ -13,10 +13,10 @@ from triptych.report.scoreboard import Headline
 from triptych.report.tables import DASH, TIMES, Table, number
 from triptych.rl.report.claims_facts import SPARSITY
 from triptych.rl.report.inference import latency_table
-from triptych.rl.report.labels import NETWORK_LABELS, TASK_LABELS
+from triptych.rl.report.labels import METHOD_LABELS, NETWORK_LABELS, TASK_LABELS
 from triptych.rl.report.masks import emptied_table
 from triptych.rl.report.memory import table1_table
-from triptych.rl.report.scores import seen_as
+from triptych.rl.report.scores import with_observations
 from triptych.rl.report.sensors import cut_table
 from triptych.rl.report.tables import comparisons_table, scores_table, variants_table
 
@@ -25,13 +25,13 @@ TITLES = {
     "rl_figure2": "Figure 2. Score against sparsity, GraSP.",
     "rl_figure1_curves": "Figure 1 as learning curves, a line a sparsity, SNIP.",
     "rl_figure2_curves": "Figure 2 as learning curves, a line a sparsity, GraSP.",
-    "rl_criteria": "Beyond the paper: score against sparsity, other criteria.",
-    "rl_figure3": "Figure 3. Weights kept by layer at 95% sparsity.",
+    "rl_criteria": "Beyond the paper: score against sparsity, criteria and controls.",
+    "rl_figure3": "Figure 3. Weights kept by layer.",
     "rl_figure3_counts": "Figure 3 as counts.",
     "rl_figure4": "Figure 4. Memory against sparsity.",
     "rl_curves": "Learning curves.",
     "rl_small_data": "Beyond the paper: where data are few.",
-    "rl_sensors": "What 95% pruning leaves a policy to sense.",
+    "rl_sensors": "What pruning leaves a policy to sense.",
 }
 
 SCORE_FIGURES = (
@@ -123,7 +123,7 @@ def rl_sections(
 
     compared = [comparisons_table(comparisons)]
     compared += [] if varied is None else [variants_table(varied, variants)]
-    masks = [emptied_table(seen_as(layers, observations))]
+    masks = [emptied_table(with_observations(layers, observations))]
     timed, data = [latency_table(latency, task=latency_task)], [datasets_table(datasets, units)]
     sensed, scored = [cut_table(inputs)], [scores_table(scores)]
     kept = shown("rl_figure3", "rl_figure3_counts")
@@ -192,37 +192,35 @@ def datasets_table(datasets: pd.DataFrame, units: Mapping[str, str]) -> Table:
     )
 
 
-ROWS = {
-    "Dense Model": "dense",
-    "SNIP (95% sparse)": "SNIP at 95%",
-    "GraSP (95% sparse)": "GraSP at 95%",
-}
-
-
+STORED = (("dense", "dense"), ("snip", "coo"), ("grasp", "coo"))
+"""Method and format of the rows of Table 1 among the headlines."""
 KEEPS = {
     "rl-bc-95": ("BC", ("hopper", "walker2d", "halfcheetah")),
     "rl-bcq-95": ("BCQ", ("walker2d", "halfcheetah")),
 }
-"""Of each claim about scores: the algorithm, and the tasks on which it keeps them."""
+"""Algorithm and tasks of each claim that a score is kept."""
 
 
 def headlines(table1: pd.DataFrame, scores: pd.DataFrame) -> list[Headline]:
     """Megabytes of the actor and the VAE, how many times smaller pruning makes all networks, and
-    the lowest part of the dense score that 95% pruning keeps.
+    the lowest part of the dense score that pruned runs keep.
 
     table1, scores: the long tables.
     """
-    cells = {(cell["row"], cell["column"]): cell for _, cell in table1.iterrows()}
+    cases = zip(table1["method"], table1["format"], table1["column"], strict=True)
+    cells = {case: cell for case, (_, cell) in zip(cases, table1.iterrows(), strict=True)}
     found = []
-    for (row, said), network in product(ROWS.items(), ("actor", "vae")):
-        cell = cells[row, network]
-        what = f"{NETWORK_LABELS[network]}, {said}: megabytes stored"
+    for (method, form), network in product(STORED, ("actor", "vae")):
+        cell = cells[method, form, network]
+        level = f" at {cell['sparsity_percent']:g}%" if cell["sparsity_percent"] else ""
+        name = METHOD_LABELS[method] if level else "dense"
+        what = f"{NETWORK_LABELS[network]}, {name}{level}: megabytes stored"
         seeds = f"mean of {cell['seeds']:.0f} seeds" if cell["seeds"] else ""
         unlike = "" if seeds else "No networks of the paper's widths were pruned."
         numbers = (cell["published"], cell["value"], " MB", 3, seeds)
         found.append(Headline(what, "Table 1", *numbers, unlike=unlike))
-    sums = table1.groupby("row")["value"].sum(min_count=len(NETWORK_LABELS))
-    ratio = sums["Dense Model"] / sums["SNIP (95% sparse)"]
+    sums = table1.groupby(["method", "format"])["value"].sum(min_count=len(NETWORK_LABELS))
+    ratio = sums["dense", "dense"] / sums["snip", "coo"]
     found.append(Headline("", "", 4, ratio, f"{TIMES} smaller", 2, claim="rl-memory-4x"))
     return found + [_lowest(claim, scores, *what) for claim, what in KEEPS.items()]
 

@@ -1,12 +1,13 @@
 """From evaluations to scores: one number a run, then means and intervals over seeds."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
 
 from triptych.report.statistics import Interval, mean_interval, ratio_interval, stratified_interval
+from triptych.rl.methods import DENSE
 from triptych.rl.tasks.sweep import DEFAULT, KEYS
 
 logger = logging.getLogger(__name__)
@@ -16,24 +17,35 @@ CELL = ["task", "method", "sparsity_percent", "algorithm"]
 
 
 def in_units(long: pd.DataFrame, units: Mapping[str, str]) -> pd.DataFrame:
-    """A long frame whose `unit` is, for the tasks of `units`, what their scores are."""
+    """A long frame with the units of `units` for the tasks named there."""
     own = long["task"].map(dict(units))
     return long.assign(unit=own.where(own.notna(), long["unit"]))
 
 
 def with_data(long: pd.DataFrame, data: Mapping[str, str]) -> pd.DataFrame:
-    """A long frame with a column `data`: where its task's come from, nothing for all tasks."""
+    """A long frame with a column `data`: the source of its task's data, "" for all tasks."""
     return long.assign(data=[data.get(task, "") for task in long["task"]])
 
 
 def default_pruning(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows of runs whose masks are made as `rl.pruning` says, and not by a variant of it."""
+    """Rows of runs with the default pruning, not a variant of it."""
     return frame[frame["pruning"] == DEFAULT]
 
 
-def seen_as(frame: pd.DataFrame, observations: str) -> pd.DataFrame:
-    """Of these the rows of runs that see observations so (`raw` or `normalised`)."""
+def with_observations(frame: pd.DataFrame, observations: str) -> pd.DataFrame:
+    """Rows of runs on `raw` or on `normalised` observations, default pruning."""
     return default_pruning(frame[frame["observations"] == observations])
+
+
+def of_methods(frame: pd.DataFrame, methods: Iterable[str]) -> pd.DataFrame:
+    """Rows of these methods, and of dense runs."""
+    return frame[frame["method"].isin([DENSE, *methods])]
+
+
+def shown_level(frame: pd.DataFrame, sparsity_percent: float) -> float:
+    """The sparsity to show: the config's, or the highest of the frame where it has no such runs."""
+    pruned = set(frame["sparsity_percent"]) - {0}
+    return sparsity_percent if sparsity_percent in pruned else max(pruned, default=0)
 
 
 def run_scores(evaluations: pd.DataFrame) -> pd.DataFrame:

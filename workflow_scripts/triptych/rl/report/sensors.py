@@ -1,4 +1,4 @@
-"""What a mask lets a policy sense, and what normalising observations changes."""
+"""Weights kept by input, and scores on raw and on normalised observations."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 
 from triptych.report.palette import INK, STYLE, label, legend_below
 from triptych.report.tables import Table, with_cells
-from triptych.rl.pruning.methods import CRITERIA, OBSERVATIONS
+from triptych.rl.methods import CONTROLS, DENSE, OBSERVATIONS
 from triptych.rl.report.figures import expert_line, task_title, task_unit, tasks_in_order
-from triptych.rl.report.labels import METHOD_LABELS, TASK_LABELS
+from triptych.rl.report.labels import METHOD_LABELS, OBSERVATION_LABELS, TASK_LABELS
 from triptych.rl.report.scores import in_units
 from triptych.rl.tasks.task import NORMALISED
 
@@ -45,7 +45,7 @@ def inputs_long(inputs: pd.DataFrame, *, sparsity_percent: float, scale: str) ->
 
 
 def sensing(inputs: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the layer by which a policy senses: its decoder's first, else its actor's."""
+    """Rows of the layer that reads a policy's observations: the decoder's first, or the actor's."""
     decoding = inputs["networks"].isin(inputs.loc[inputs["layer"] == "vae.d1", "networks"])
     return inputs[inputs["layer"] == decoding.map({True: "vae.d1", False: "actor.l1"})]
 
@@ -58,7 +58,7 @@ def cut_table(long: pd.DataFrame) -> Table:
     of_layer = sensing(long)
     rows = []
     key = ["task", "networks", "observations", "method"]
-    for names, cells in of_layer[of_layer["method"].isin(CRITERIA)].groupby(key, sort=False):
+    for names, cells in _of_criteria(of_layer).groupby(key, sort=False):
         task, networks, kind, method = map(str, names)
         seeds = int(cells["seeds"].max())
         always, ever = int((cells["cut"] == seeds).sum()), int((cells["cut"] > 0).sum())
@@ -69,7 +69,7 @@ def cut_table(long: pd.DataFrame) -> Table:
                 label(TASK_LABELS, task),
                 networks,
                 label(METHOD_LABELS, method),
-                label(OBSERVATIONS, kind),
+                label(OBSERVATION_LABELS, kind),
                 f"{least['name']}: {least['value']:.1f} %",
                 f"{always} of {len(cells)} by all seeds{some}" if ever else "none",
             )
@@ -88,6 +88,11 @@ def cut_table(long: pd.DataFrame) -> Table:
         rows=tuple(rows),
         keys=4,
     )
+
+
+def _of_criteria(frame: pd.DataFrame) -> pd.DataFrame:
+    """Rows of pruned runs, controls left out."""
+    return frame[~frame["method"].isin([DENSE, *CONTROLS])]
 
 
 def sensors_long(
@@ -113,7 +118,7 @@ def sensors_long(
     key = ["task", "observations", "method", "sparsity_percent"]
     scores = compared[[*key, "seed"]].assign(value=compared["score"])
     kept = sensing(inputs[inputs["networks"] == networks])
-    kept = kept[kept["method"].isin(CRITERIA)]
+    kept = _of_criteria(kept)
     parts = [
         in_units(with_cells(scores, unit=NORMALISED, scale=scale), units),
         kept[[*key, "input", "name", "cut", "value", "unit", "scale"]],
@@ -157,7 +162,7 @@ def _scores_panel(axes: Axes, scores: pd.DataFrame) -> None:
         means = own.groupby("method")["value"].mean()
         x = [methods.index(name) + aside for name in means.index]
         look: dict[str, Any] = {"width": 0.28, "color": COLOURS[kind], "alpha": 0.35}
-        axes.bar(x, means, label=OBSERVATIONS[kind], **look)
+        axes.bar(x, means, label=OBSERVATION_LABELS[kind], **look)
     names = [METHOD_LABELS[name].replace(" ", "\n") for name in methods]
     axes.set_xticks(range(len(methods)), names)
     axes.grid(axis="x", visible=False)

@@ -15,7 +15,7 @@ from triptych.report.claims import Finding
 from triptych.report.statistics import difference_interval, mean_interval
 from triptych.report.tables import with_cells
 from triptych.rl.report.figures import expert_line, score_panels
-from triptych.rl.report.labels import METHOD_COLOURS, METHOD_LABELS
+from triptych.rl.report.labels import METHOD_LABELS, METHOD_LOOKS
 from triptych.rl.report.scores import in_units, run_scores
 from triptych.rl.tasks.task import NORMALISED
 
@@ -27,7 +27,7 @@ CELL = ["task", "algorithm", "trained_on", "method", "sparsity_percent"]
 
 
 def small_scores(evaluations: pd.DataFrame) -> pd.DataFrame:
-    """`run_scores`, of each number of transitions apart. evaluations: with a column trained_on."""
+    """`run_scores` for each number of transitions. evaluations: with a column trained_on."""
     parts = [
         run_scores(rows).assign(trained_on=first)
         for first, rows in evaluations.groupby("trained_on")
@@ -62,7 +62,7 @@ def small_figure(long: pd.DataFrame, behaviour: pd.DataFrame) -> Figure:
         expert_line(axes, behaviour, task)
         for method in (name for name in METHOD_LABELS if (cells["method"] == name).any()):
             line = cells[cells["method"] == method].sort_values("trained_on")
-            level, colour = line["sparsity_percent"].iloc[0], METHOD_COLOURS[method]
+            level, colour = line["sparsity_percent"].iloc[0], METHOD_LOOKS[method].colour
             name = METHOD_LABELS[method] + (f" {level:g} %" if level else "")
             x = line["trained_on"]
             axes.plot(x, line["value"], "o-", color=colour, markersize=3.5, label=name)

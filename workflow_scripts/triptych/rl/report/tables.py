@@ -1,4 +1,4 @@
-"""Tables of scores: of each method, of methods two by two, of other ways to prune.
+"""Tables of scores: each method, methods two by two, variants of the pruning.
 
 `x_long` computes a long frame, `x_table` lays it out: the page lays out what it reads back from the
 long CSV, so that both show the same cells.
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from triptych.report.palette import label
 from triptych.report.statistics import LEVEL, Interval, difference_interval
 from triptych.report.tables import DASH, Table, number, with_cells
-from triptych.rl.pruning.methods import METHODS
+from triptych.rl.methods import CRITERIA, DENSE, METHODS
 from triptych.rl.report.figures import task_title, task_unit, tasks_in_order
 from triptych.rl.report.labels import ALGORITHM_COLOURS, METHOD_LABELS
 from triptych.rl.report.scores import aggregate_over_tasks, in_units, seed_scores, summarise_scores
@@ -35,7 +35,7 @@ def scores_long(
     units: those of the tasks whose scores aren't normalised, which are not among all tasks. Rows of
     ALL_TASKS hold the interquartile mean, its interval over seeds drawn within tasks, and no ratio.
     """
-    chosen = runs[(runs["sparsity_percent"] == sparsity_percent) | (runs["method"] == "dense")]
+    chosen = runs[(runs["sparsity_percent"] == sparsity_percent) | (runs["method"] == DENSE)]
     parts = [summarise_scores(chosen)]
     alike = chosen[~chosen["task"].isin(units)]
     if alike["task"].nunique() > 1:
@@ -74,7 +74,7 @@ def scores_table(long: pd.DataFrame) -> Table:
                 seeds = most if cell.empty else int(cell["seeds"].iloc[0])
                 line.append(text if seeds == most else f"{text} ({seeds} of {most} seeds)")
                 ratio = ("ratio_to_dense", "ratio_low", "ratio_high")
-                line.append(DASH if method == "dense" else interval_text(cell, ratio, 2))
+                line.append(DASH if method == DENSE else interval_text(cell, ratio, 2))
             if together:
                 cell = cells[cells["task"] == ALL_TASKS].assign(seeds=most)
                 line.append(interval_text(cell, ("value", "low", "high"), 1))
@@ -153,7 +153,7 @@ def comparisons_long(runs: pd.DataFrame, *, scale: str, units: Mapping[str, str]
     second, task, registered (bool), seeds, value, low, high.
     """
     records = []
-    pruned = runs[runs["method"] != "dense"]
+    pruned = runs[runs["method"] != DENSE]
     names: Any
     for names, cell in pruned.groupby(["algorithm", "sparsity_percent"], sort=True):
         algorithm, level = names[0], float(names[1])
@@ -161,7 +161,7 @@ def comparisons_long(runs: pd.DataFrame, *, scale: str, units: Mapping[str, str]
         for pair in combinations(present, 2):
             key = {"algorithm": algorithm, "sparsity_percent": level}
             key |= {"first": pair[0], "second": pair[1], "registered": pair in REGISTERED}
-            every, least = [], []
+            firsts, seconds, least = [], [], []
             for task in tasks_in_order(cell):
                 scores = [seed_scores(runs, task, each, level, algorithm) for each in pair]
                 x, y = scores[0].align(scores[1], join="inner")
@@ -169,10 +169,11 @@ def comparisons_long(runs: pd.DataFrame, *, scale: str, units: Mapping[str, str]
                     continue
                 gap = vars(difference_interval(x.to_numpy(), y.to_numpy()))
                 records.append({**key, "task": task, "seeds": len(x), **gap})
-                every.append(scores)
+                firsts.append(scores[0])
+                seconds.append(scores[1])
                 least.append(len(x))
-            if every:
-                more = improvement(*zip(*every, strict=True))
+            if firsts:
+                more = improvement(firsts, seconds)
                 records.append({**key, "task": ALL_TASKS, "seeds": min(least), **vars(more)})
     columns = ["algorithm", "sparsity_percent", "first", "second", "registered", "task", "seeds"]
     frame = pd.DataFrame(records, columns=[*columns, "estimate", "low", "high"])
@@ -252,7 +253,7 @@ def variants_table(long: pd.DataFrame, variants: Mapping[str, Mapping[str, Any]]
     tasks, rows = tasks_in_order(long), []
     runs: Any
     for (runs, of_runs), method, pruning in product(
-        long.groupby(["algorithm", "sparsity_percent"]), METHODS, variants
+        long.groupby(["algorithm", "sparsity_percent"]), CRITERIA, variants
     ):
         cells = of_runs[(of_runs["method"] == method) & (of_runs["pruning"] == pruning)]
         if cells.empty:
@@ -285,9 +286,9 @@ def variants_table(long: pd.DataFrame, variants: Mapping[str, Mapping[str, Any]]
 
 
 def described(method: str, variant: Mapping[str, Any]) -> str:
-    """What a variant changes for a method, in words."""
+    """Settings of a variant that matter to a method, in words."""
     words = {
-        METHODS[method].batch: "{} transitions",
+        CRITERIA[method].batch: "{} transitions",
         "iterations": "{} iterations",
         "quality": "{} data",
     }

@@ -1,61 +1,60 @@
-"""What a config's section `rl` must keep that no schema says, and what each of its tasks is."""
+"""Checks of a config's section `rl` that a JSON schema cannot express, and its tasks."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from triptych.core.config import ConfigError
 from triptych.core.errors import InputError
-from triptych.rl.algorithms.registry import ALGORITHMS
-from triptych.rl.pruning.methods import CRITERIA, PRUNED
+from triptych.rl.methods import ALGORITHMS, CRITERIA
 from triptych.rl.tasks.sweep import DEFAULT, Run, small_data_sweeps
 from triptych.rl.tasks.task import NORMALISED, PAPER, task_from
 
 EXPERT = "expert"
 """The quality of the paper's data."""
-OF_TASK = ("environment", "reference", "inputs", "options")
-OF_SOURCE = {"path": "path", "quality": "d4rl", "dataset": "minari"}
-"""Keys of an entry: those that say what it is, and those that one source has."""
+TASK_KEYS = ("environment", "reference", "inputs", "options")
+"""Keys of an entry that define the task."""
+SOURCE_KEYS = {"path": "path", "quality": "d4rl", "dataset": "minari"}
+"""Keys of an entry that only one source has."""
 Config = Mapping[str, Any]
 Tables = Mapping[str, Config]
 
 
 def task_table(tables: Tables, name: str) -> dict[str, Any]:
-    """What a task is, for `task_from`."""
-    return {"name": name, **{key: tables[name][key] for key in OF_TASK if key in tables[name]}}
+    """The arguments of `task_from` for a task."""
+    return {"name": name, **{key: tables[name][key] for key in TASK_KEYS if key in tables[name]}}
 
 
 def units_of(tables: Tables) -> dict[str, str]:
-    """What the scores of those tasks are that have no references."""
+    """Units of the scores of the tasks that have no reference returns."""
     units = {name: task_from(**task_table(tables, name)).unit for name in tables}
     return {name: unit for name, unit in units.items() if unit != NORMALISED}
 
 
 def data_source(table: Mapping[str, Any]) -> str:
-    """Where a task's data come from; D4RL's with their quality, unless that is the paper's."""
+    """Source of a task's data, with the quality unless it is the paper's."""
     quality = table.get("quality", EXPERT)
     return str(table["source"]) + ("" if quality == EXPERT else f" {quality}")
 
 
 def with_quality(table: Mapping[str, Any], suffix: str) -> dict[str, Any]:
-    """An entry whose data have the quality that a path names: "-medium"; as it is for ""."""
+    """An entry with the quality of a path's suffix, such as "-medium"; unchanged for ""."""
     return {**table, "quality": suffix.removeprefix("-")} if suffix else dict(table)
 
 
 def d4rl_file(name: str, table: Mapping[str, Any]) -> str:
-    """D4RL's file of a task, as resources/sources.yaml calls it: "hopper_medium_replay-v2"."""
+    """Name of D4RL's file of a task in resources/sources.yaml: "hopper_medium_replay-v2"."""
     own = task_from(**task_table({name: table}, name)).paper or name
     return f"{own}_{table.get('quality', EXPERT).replace('-', '_')}-v2"
 
 
 def check_tasks(tables: Tables, d4rl_files: Collection[str]) -> None:
-    """Raises ConfigError for the first task whose keys don't go together."""
+    """Raise ConfigError for the first task whose keys don't go together."""
     for name, table in tables.items():
         key, source = f"config: rl.tasks.{name}", table["source"]
-        for own, wanted in OF_SOURCE.items():
+        for own, wanted in SOURCE_KEYS.items():
             if own in table and source != wanted:
                 raise ConfigError(
-                    f"{key}.{own} is of source {wanted}, and its source is {source}; expected one "
-                    "or the other"
+                    f"{key}.{own} belongs to source {wanted}, but its source is {source}"
                 )
         try:
             task_from(**task_table(tables, name))
@@ -77,7 +76,7 @@ def check_tasks(tables: Tables, d4rl_files: Collection[str]) -> None:
 
 
 def check(config: Mapping[str, Any], runs: Sequence[Run], d4rl_files: Collection[str]) -> None:
-    """Raises ConfigError naming the first key whose value the others don't allow.
+    """Raise ConfigError naming the first key whose value contradicts others.
 
     config: the section `rl`. runs: as `runs_of` returns them.
     """
@@ -93,22 +92,23 @@ def check(config: Mapping[str, Any], runs: Sequence[Run], d4rl_files: Collection
     shown["sparsity_percent"] = config["shown_sparsity"]
     if not any(shown.items() <= run.items() for run in runs):
         raise ConfigError(
-            f"config: rl.shown_sparsity is {config['shown_sparsity']}, and rl.mask_statistics.runs "
-            f"make no such mask for observations {config['observations']}; Figure 3 shows it"
+            f"config: rl.mask_statistics.runs make no mask of {config['shown_sparsity']}% "
+            f"(rl.shown_sparsity) on {config['observations']} observations; Figure 3 and Table 1 "
+            "show it"
         )
 
 
 def _check_sweep(
     config: Config, key: str, sweep: Config, is_trained: bool, d4rl_files: Collection[str]
 ) -> None:
-    """Its widths and methods are known, and its variants of the pruning."""
+    """Raise ConfigError for unknown widths, methods or variants of the pruning."""
     if sweep["widths"] not in config["widths"]:
         raise ConfigError(
             f"config: {key}.widths is {sweep['widths']!r}; "
             f"allowed is a name from rl.widths: {', '.join(config['widths'])}"
         )
-    # What is only measured isn't trained, so no mask can change in its training.
-    allowed = [name for name in PRUNED if is_trained or not PRUNED[name].changes]
+    # Masks that change in a training need one.
+    allowed = [name for name, one in CRITERIA.items() if is_trained or not one.changes_masks]
     for part, runs in sweep["runs"].items():
         if unknown := sorted({*runs["methods"]} - {*allowed}):
             raise ConfigError(
@@ -120,36 +120,36 @@ def _check_sweep(
 
 
 def _check_variant(config: Config, key: str, runs: Config, d4rl_files: Collection[str]) -> None:
-    """A variant is known, used by methods that look at data, and its data are there."""
+    """Raise ConfigError for a variant that is unknown, without effect or without data."""
     variants, key = config["pruning"]["variants"], f"config: {key}.pruning is {runs['pruning']!r}"
     if runs["pruning"] not in variants:
         raise ConfigError(
             f"{key}; allowed is {DEFAULT} or a name from rl.pruning.variants: "
             f"{', '.join(variants) or 'there is none'}"
         )
-    blind = [each for each in runs["methods"] if (PRUNED[each].scores or each) not in CRITERIA]
-    if blind:
+    if without_data := [name for name in runs["methods"] if not CRITERIA[name].batch]:
         raise ConfigError(
-            f"{key}, which changes nothing for {', '.join(blind)}: no loss is in their masks"
+            f"{key}, which changes nothing for {', '.join(without_data)}: their masks use no data"
         )
     if not (quality := variants[runs["pruning"]].get("quality")):
         return
     for task, table in config["tasks"].items():
-        there = {
+        available = {
             "d4rl": d4rl_file(task, {**table, "quality": quality}) in d4rl_files,
             "collected": quality == "medium",  # of each task that has an expert
         }
-        if not there.get(table["source"]):
+        if not available.get(table["source"]):
             raise ConfigError(
-                f"{key}, whose data have the quality {quality!r}; of {task}, {table['source']}, "
-                "there are none such"
+                f"{key}, whose data have the quality {quality!r}; {task} ({table['source']}) has "
+                "no such data"
             )
 
 
 def _check_algorithms(sweeps: Tables) -> None:
-    """A sweep is one training; each algorithm is of one, so that a score is of one set of widths.
+    """Raise ConfigError for unknown algorithms, or one that two sweeps train.
 
-    sweeps: by their keys in the config.
+    A score belongs to one set of widths, so each algorithm stands in one sweep. sweeps: by their
+    keys in the config.
     """
     trained: dict[str, str] = {}
     for key, sweep in sweeps.items():
@@ -162,7 +162,7 @@ def _check_algorithms(sweeps: Tables) -> None:
         if not set(others) <= set(ALGORITHMS[first].contains):
             raise ConfigError(
                 f"config: {key}.algorithms are {', '.join(sweep['algorithms'])}; expected one, "
-                "or BCQ, BC, of which the first contains the other"
+                "or BCQ, BC, whose training contains BC's"
             )
         for algorithm in sweep["algorithms"]:
             if algorithm in trained:

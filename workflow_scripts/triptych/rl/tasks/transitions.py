@@ -51,16 +51,17 @@ def write_transitions(path: PathLike, transitions: Transitions) -> None:
         save_file(arrays, temporary)
 
 
-def read_transitions(path: PathLike, first: int = 0) -> Transitions:
-    """Read what `write_transitions` wrote; of it the first so many, all for 0.
+def read_transitions(path: PathLike, max_transitions: int | None = None) -> Transitions:
+    """Read the file of `write_transitions`, or only the first `max_transitions` of it.
 
     Raises DatasetError for another file, and where it has fewer.
     """
     try:
         arrays = load_file(path)
-        if (count := len(arrays["rewards"])) < first:
-            raise DatasetError(path, "rewards", f"{first} transitions or more", f"{count}")
-        return Transitions(**{key: value[: first or None] for key, value in arrays.items()})
+        if (count := len(arrays["rewards"])) < (max_transitions or 0):
+            expected = f"{max_transitions} transitions or more"
+            raise DatasetError(path, "rewards", expected, f"{count}")
+        return Transitions(**{key: value[:max_transitions] for key, value in arrays.items()})
     except (SafetensorError, OSError, TypeError, KeyError) as error:
         expected, found = "transitions that rule rl_prepare wrote", f"something else ({error})"
         advice = "Delete it to have it made again."

@@ -6,13 +6,15 @@ Losses come back as one value a row, [K]; the gradient of their sum is each row'
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from triptych.core.memory import OomRetry
-from triptych.rl.algorithms.losses import losses_of
-from triptych.rl.algorithms.networks import (
+from triptych.rl.networks.algorithm import Algorithm
+from triptych.rl.networks.sparse import Pattern, SparseParameters, views_of
+from triptych.rl.networks.stacked import (
     ADVICE,
     Batch,
     Noise,
@@ -21,8 +23,6 @@ from triptych.rl.algorithms.networks import (
     network_of,
     select,
 )
-from triptych.rl.algorithms.registry import Algorithm
-from triptych.rl.algorithms.sparse import Pattern, SparseParameters, views_of
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,11 @@ class StepSettings:
     learning_rate: float  # 1e-3, Adam, all networks
     tau: float  # 0.005, share of the way that the target networks go
     schedule: str = "constant"  # or cosine: the rate goes down to 0 over the whole training
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, Any]) -> "StepSettings":
+        """Settings of the config's `rl.training`, whose other keys are not of a step."""
+        return cls(**{field.name: table[field.name] for field in fields(cls)})
 
     def rate(self, update: int, updates: int) -> float:
         """The learning rate of update number `update` (from 0) of so many."""
@@ -64,8 +69,8 @@ class Learner:
         masks_change: bool = False,
         sparse: bool = False,
     ) -> None:
-        self._tau, self._losses = steps.tau, losses_of(algorithm)
-        self._moves, self._delayed = algorithm.moves(), algorithm.delayed()
+        self._tau, self._losses = steps.tau, algorithm.losses()
+        self._order, self._delayed = algorithm.update_order(), algorithm.delayed_networks()
         self.period = algorithm.period()
         self.portion = OomRetry(len(next(iter(parameters.values()))), "runs", ADVICE)
         self.networks: Sequence[str] = algorithm.learning
@@ -85,7 +90,7 @@ class Learner:
         self.targets: Parameters = {
             name: value.clone()
             for network in self.networks
-            if network in algorithm.targets
+            if network in algorithm.target_networks
             for name, value in select(self.parameters, network).items()
         }
         self._patterns: Mapping[str, Pattern] = {}
@@ -151,7 +156,7 @@ class Learner:
         """
         ends = (number + 1) % self.period == 0
         losses = {}
-        for together in self._moves:
+        for together in self._order:
             gradients = {}
             for network in together:
                 if ends or network not in self._delayed:

@@ -8,9 +8,9 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from triptych.rl.algorithms.networks import Batch, Noise, Parameters, network_of
-from triptych.rl.algorithms.registry import Algorithm
-from triptych.rl.pruning.methods import METHODS
+from triptych.rl.methods import CRITERIA, DENSE
+from triptych.rl.networks.algorithm import Algorithm
+from triptych.rl.networks.stacked import Batch, Noise, Parameters, network_of
 from triptych.rl.training.learner import Learner, StepSettings
 
 SPARSE_DENSITY = 0.21
@@ -20,10 +20,6 @@ Updates a second over the dense twins' in float32 (stacks of 2 and 4 of BC, BCQ 
 paper's widths, AVX2, one thread): 3.6 to 5 at 5%, 2.0 to 3.4 at 10%, 1.8 to 2.2 at 15%, 1.6 to 2.0
 at 20%; at the narrow widths 1.2 to 1.7 at 20%. More was not tried.
 """
-FIXED_COST, COST = 0.08, 2.2
-"""An update's time over the dense twin's in float32 is about FIXED_COST + COST * density (BC)."""
-BF16_GAIN = 1.8
-"""Updates a second of dense bf16 over dense float32 (AMD processor with AVX512-bf16, stacks)."""
 
 
 def sparse_runs(
@@ -31,34 +27,22 @@ def sparse_runs(
     masks: Mapping[str, np.ndarray],
     networks: Collection[str],
     device: torch.device,
-) -> dict[int, float]:
-    """Density of each run that trains faster with its kept weights alone, by its place.
+) -> tuple[int, ...]:
+    """Places of the runs that train faster with their kept weights alone.
 
     Those of a CPU whose masks don't change and keep at most SPARSE_DENSITY of the weights.
     masks: boolean [K, in, out] by weight name. networks: those that learn.
     """
     if device.type != "cpu":
-        return {}
+        return ()
     learning = [mask for name, mask in masks.items() if network_of(name) in networks]
     weights = sum(mask[0].size for mask in learning)
     kept = sum(np.count_nonzero(mask, axis=(1, 2)) for mask in learning)
-    return {
-        k: float(share)
+    return tuple(
+        k
         for k, (method, share) in enumerate(zip(rows["method"], kept / weights, strict=True))
-        if not METHODS[str(method)].changes and share <= SPARSE_DENSITY
-    }
-
-
-def slower_than_sparse(densities: Collection[float], runs: int) -> str | None:
-    """Why a stack of so many runs trains faster in float32, some sparsely, than dense in bf16.
-
-    densities: of the sparse ones. One precision for all, so that a stack's runs can be compared.
-    None where bf16 is faster.
-    """
-    sparse = sum(FIXED_COST + COST * density for density in densities)
-    if runs - len(densities) + sparse >= runs / BF16_GAIN:
-        return None
-    return f"{len(densities)} of {runs} runs train faster in float32 with their kept weights alone"
+        if method != DENSE and not CRITERIA[method].changes_masks and share <= SPARSE_DENSITY
+    )
 
 
 class MixedLearner:
@@ -74,8 +58,8 @@ class MixedLearner:
         masks: Parameters,
         algorithm: Algorithm,
         steps: StepSettings,
-        sparse: Collection[int] = (),
         masks_change: bool = False,
+        sparse: Collection[int] = (),
     ) -> None:
         first = next(iter(parameters.values()))
         self.device, self.count = first.device, len(first)

@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 
 from triptych.rl.acting.latency import timings
-from triptych.rl.algorithms.networks import Parameters, initialise
-from triptych.rl.algorithms.registry import Bc, Bcq, Widths
-from triptych.rl.algorithms.sampling import DeviceData, Draws
+from triptych.rl.algorithms.bc import Bc
+from triptych.rl.algorithms.bcq import Bcq
+from triptych.rl.networks.sampling import DeviceData, Draws
+from triptych.rl.networks.stacked import Parameters
 from triptych.rl.tasks.transitions import Transitions
 from triptych.rl.training.learner import Learner, StepSettings
 from triptych.rl.training.train import update_stepper
@@ -19,22 +20,26 @@ from triptych.rl.training.train import update_stepper
 logger = logging.getLogger(__name__)
 
 STEPS = StepSettings(batch=100, learning_rate=1e-3, tau=0.005)
-"""Those of the references."""
-DENSE, SPARSE = "torch dense", "torch CSR"
+"""The references' settings."""
+DENSE, SPARSE = "torch dense", "torch embedding_bag"
+"""Names of the kernels; sparse products are weighted sums of rows (networks/sparse.py)."""
 
 
 def update_times(
-    masks: Parameters, seed: int, widths: Widths, bcq: Bcq, stored: Transitions, repeats: int
+    initial: Parameters,
+    masks: Parameters,
+    seed: int,
+    bcq: Bcq,
+    stored: Transitions,
+    repeats: int,
 ) -> pd.DataFrame:
-    """Microseconds of an update of BC and of BCQ in float32, as `latency_table` gives them.
+    """Microseconds of an update of BC and of BCQ in float32, in the columns of `latency_table`.
 
-    masks: boolean [1, in, out] of one run by weight name; the dense kernel trains the run's dense
-    twin. maximum_difference: of the first update's losses from those of masked dense networks in
-    float64.
+    initial, masks: of one run with this seed, [1, in, out] by name; the dense kernel trains the
+    run's dense twin. maximum_difference: of the first update's losses from those of masked dense
+    networks in float64.
     """
     device, records = torch.device("cpu"), []
-    sizes = stored.observations.shape[1], stored.actions.shape[1]
-    initial = initialise(widths, *sizes, [seed])
     data = DeviceData(stored, device, torch.float32)
     exact = DeviceData(stored, device, torch.float64)
     for algorithm in (Bc(**vars(bcq)), bcq):

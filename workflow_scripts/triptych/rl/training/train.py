@@ -2,8 +2,7 @@
 
 import logging
 import math
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -20,13 +19,14 @@ from triptych.core.stopping import Interrupted, Stop
 from triptych.core.training_loop import LoopSettings, TrainingLoop
 from triptych.rl.acting.evaluation import EvaluationSettings, evaluate
 from triptych.rl.acting.stored_policy import Policies
-from triptych.rl.algorithms.networks import MAX_ACTION, Noise, Parameters, initialise
-from triptych.rl.algorithms.observations import SCALE, SHIFT, Scaling, folded
-from triptych.rl.algorithms.registry import Algorithm, Widths
-from triptych.rl.algorithms.sampling import DeviceData, Draws
+from triptych.rl.methods import DENSE
+from triptych.rl.networks.algorithm import Algorithm
+from triptych.rl.networks.observations import SCALE, SHIFT, Scaling, folded
+from triptych.rl.networks.sampling import DeviceData, Draws
+from triptych.rl.networks.stacked import MAX_ACTION, Noise
+from triptych.rl.pruning.stack import PrunedStack
 from triptych.rl.tasks.environments import spaces_of
 from triptych.rl.tasks.sweep import keys_of
-from triptych.rl.tasks.transitions import read_transitions
 from triptych.rl.training.changing_masks import ChangingMasks
 from triptych.rl.training.diverged_runs import DivergedRuns
 from triptych.rl.training.learner import Learner, StepSettings
@@ -35,72 +35,87 @@ from triptych.rl.training.mixed_learner import MixedLearner
 logger = logging.getLogger(__name__)
 
 POLL = 10
-"""Updates between two looks at the clock, the signals and the losses."""
+"""Updates between two checks of the clock, the signals and the losses."""
 
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """Length and rhythm of a run; all counts are updates."""
+    """How a stack is trained and scored; lengths and intervals are numbers of updates.
 
+    algorithms: the first is trained, the others are scored from its networks. sparse: places of the
+    runs that train with their kept weights alone.
+    """
+
+    algorithms: tuple[Algorithm, ...]
+    steps: StepSettings
+    evaluation: EvaluationSettings
     updates: int
     evaluate_every: int
     checkpoint_every: int
     precision: str
-    algorithms: tuple[Algorithm, ...]  # the first is trained; the others are scored from it
-    sparse: tuple[int, ...] = ()  # places of the runs that train with their kept weights alone
+    sparse: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class TrainedStack:
     """Final networks by name [K, ...], with how they see observations, and the tidy histories of
-    scores and losses."""
+    scores and losses.
+
+    masks: boolean [K, in, out] at the end of the training, empty unless some have changed.
+    """
 
     arrays: dict[str, np.ndarray]
     scores: pd.DataFrame
     losses: pd.DataFrame
     masks: dict[str, np.ndarray]
-    """Boolean [K, in, out] as they were in the end, where any changed; else none."""
 
 
 def train(
-    rows: pd.DataFrame,
-    parameters: Parameters,
-    masks: Parameters,
+    stack: PrunedStack,
     data: DeviceData,
-    steps: StepSettings,
-    training: TrainingSettings,
-    evaluation: EvaluationSettings,
+    settings: TrainingSettings,
     checkpoint: Checkpoint,
     stop: Stop,
-    scope: str = "part",
 ) -> TrainedStack:
-    """Train and score K runs of one task side by side.
+    """Train and score K runs of one task side by side, from a stack's initial weights and masks.
 
-    `rows` names the runs (task, observations, method, sparsity_percent, seed), in the order of the
-    leading dimension of `parameters` and `masks` (empty masks: all dense). A run's result does not
-    depend, but for rounding, on the runs beside it. Raises `Stopped` after saving when `stop`
-    asks, and DivergedError when no run is left that has not diverged (`DivergedRuns`).
+    A run's result does not depend, but for rounding, on the runs beside it. Raises `Stopped` after
+    saving when `stop` asks, and DivergedError when every run has diverged (`DivergedRuns`).
     """
-    device, data = data.rewards.device, data.seen_as(list(rows["observations"]))
+    rows, device = stack.rows, data.rewards.device
+    data = data.seen_as(list(rows["observations"]))
     if device.type == "cpu":
         keep_freed_memory()
-    algorithm = training.algorithms[0]
-    changing = ChangingMasks(rows.drop(rows.index[list(training.sparse)]), scope, training.updates)
-    learner = MixedLearner(parameters, masks, algorithm, steps, training.sparse, bool(changing))
-    if training.sparse:
-        alone = len(training.sparse), len(rows)
-        logger.info("%d of %d runs train with their kept weights alone", *alone)
-    run = _Stack(rows, learner, data.scaling, training, evaluation, stop)
-    loop_settings = LoopSettings(
-        training.updates, ("update", "updates"), POLL, training.checkpoint_every
+    all_dense = bool((rows["method"] == DENSE).all())
+    masks = {} if all_dense else {n: torch.as_tensor(m).to(device) for n, m in stack.masks.items()}
+    algorithm = settings.algorithms[0]
+    changing = ChangingMasks(
+        rows.drop(rows.index[list(settings.sparse)]),
+        list(algorithm.groups(stack.scope).values()),
+        settings.updates,
     )
-    loop = TrainingLoop(run, loop_settings, checkpoint, run.asked)
+    learner = MixedLearner(
+        {name: value.to(device) for name, value in stack.initial.items()},
+        masks,
+        algorithm,
+        settings.steps,
+        masks_change=bool(changing),
+        sparse=settings.sparse,
+    )
+    if settings.sparse:
+        counts = len(settings.sparse), len(rows)
+        logger.info("%d of %d runs train with their kept weights alone", *counts)
+    run = _Training(rows, learner, data.scaling, settings, stop)
+    loop_settings = LoopSettings(
+        settings.updates, ("update", "updates"), POLL, settings.checkpoint_every
+    )
+    loop = TrainingLoop(run, loop_settings, checkpoint, run.stop_reason)
     loop.restore(device)
-    draws = Draws(run.seeds, data, steps.batch, algorithm)
-    update = update_stepper(learner, data, draws, training.precision)
+    draws = Draws(run.seeds, data, settings.steps.batch, algorithm)
+    update = update_stepper(learner, data, draws, settings.precision)
 
     def take_step() -> None:
-        learner.set_rate(steps.rate(run.done, training.updates))
+        learner.set_rate(settings.steps.rate(run.done, settings.updates))
         run.take(update(run.done))
         if learner.dense:
             changing.after(run.done, learner.dense)
@@ -115,7 +130,7 @@ def train(
     return replace(trained, masks=changed)
 
 
-class _Stack:
+class _Training:
     """The state of a stack's training: all that changes from update to update."""
 
     def __init__(
@@ -123,12 +138,11 @@ class _Stack:
         rows: pd.DataFrame,
         learner: MixedLearner,
         scaling: Scaling | None,
-        training: TrainingSettings,
-        evaluation: EvaluationSettings,
+        settings: TrainingSettings,
         stop: Stop,
     ) -> None:
         self._rows, self._learner, self._stop, self._scaling = rows, learner, stop, scaling
-        self._training, self._evaluation = training, evaluation
+        self._settings = settings
         self.task = str(rows["task"].iloc[0])
         self.seeds = [int(seed) for seed in rows["seed"]]
         self.done = 0
@@ -139,7 +153,7 @@ class _Stack:
 
     @property
     def evaluation_due(self) -> bool:
-        every, updates = self._training.evaluate_every, self._training.updates
+        every, updates = self._settings.evaluate_every, self._settings.updates
         return self.done > self._last and (self.done % every == 0 or self.done == updates)
 
     @property
@@ -147,8 +161,8 @@ class _Stack:
         """The update of the last row of losses."""
         return self._losses[-1]["update"] if self._losses else 0
 
-    def asked(self) -> str | None:
-        """Why to stop; looked for now and then, since an update takes some milliseconds."""
+    def stop_reason(self) -> str | None:
+        """Why to stop, or None; checked every POLL updates, as an update takes milliseconds."""
         return self._stop.reason if self.done and self.done % POLL == 0 else None
 
     def take(self, losses: Tensor) -> None:
@@ -157,7 +171,7 @@ class _Stack:
         self.done += 1
 
     def check_divergence(self) -> str:
-        """Nothing: runs that diverge are noted, and DivergedError is raised when none is left."""
+        """Mark diverged runs; raise DivergedError when all have diverged. Returns ""."""
         first = None
         if self._losses:
             means = [self._losses[0][f"{network}_loss"] for network in self._learner.networks]
@@ -189,12 +203,18 @@ class _Stack:
         records: list[dict[Any, Any]] = []
         parameters = self._learner.parameters
         if self._scaling:
-            parameters = folded(parameters, self._scaling)
-        final = self.done == self._training.updates
-        for algorithm in self._training.algorithms:
-            stopped = lambda: self._stop.reason  # noqa: E731
+            first_layers = self._settings.algorithms[0].first_layers()
+            parameters = folded(parameters, self._scaling, first_layers)
+        final = self.done == self._settings.updates
+        for algorithm in self._settings.algorithms:
             frame = evaluate(
-                algorithm, parameters, self.seeds, self._evaluation, self.done, final, stopped
+                algorithm,
+                parameters,
+                self.seeds,
+                self._settings.evaluation,
+                update=self.done,
+                final=final,
+                interrupted=lambda: self._stop.reason,
             )
             if frame is None:
                 raise Interrupted(self._stop.reason)
@@ -312,54 +332,12 @@ def _named(frame: pd.DataFrame, keys: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([named, frame.drop(columns="policy").reset_index(drop=True)], axis=1)
 
 
-def train_stack(
-    rows: pd.DataFrame,
-    transitions: str | os.PathLike[str],
-    masks: Mapping[str, np.ndarray],
-    widths: Widths,
-    steps: StepSettings,
-    training: TrainingSettings,
-    evaluation: EvaluationSettings,
-    device: torch.device,
-    checkpoint: Checkpoint,
-    stop: Stop,
-    scope: str,
-    first: int = 0,
-) -> TrainedStack:
-    """Train a stack of runs from their own initialisations and masks, [K, in, out] by name.
-
-    first: the number of transitions to train on, all for 0.
-    """
-    stored = read_transitions(transitions, first)
-    sizes = stored.observations.shape[1], stored.actions.shape[1]
-    seeds = [int(seed) for seed in rows["seed"]]
-    fresh = initialise(widths, *sizes, seeds, type(training.algorithms[0]))
-    all_dense = bool((rows["method"] == "dense").all())
-    return train(
-        rows,
-        {name: value.to(device) for name, value in fresh.items()},
-        {} if all_dense else {n: torch.as_tensor(mask).to(device) for n, mask in masks.items()},
-        DeviceData(stored, device, torch.float32),
-        steps,
-        training,
-        evaluation,
-        checkpoint,
-        stop,
-        scope,
-    )
-
-
-def policies_of(
-    rows: pd.DataFrame,
-    trained: TrainedStack,
-    training: TrainingSettings,
-    evaluation: EvaluationSettings,
-) -> Policies:
+def policies_of(rows: pd.DataFrame, trained: TrainedStack, settings: TrainingSettings) -> Policies:
     """The trained networks with all that is needed to let them act."""
-    algorithm = training.algorithms[0]
-    settings: dict[str, Any] = {"algorithm": algorithm.name, "max_action": MAX_ACTION}
-    settings |= algorithm.stored(evaluation.candidates)
+    algorithm, evaluation = settings.algorithms[0], settings.evaluation
+    metadata: dict[str, Any] = {"algorithm": algorithm.name, "max_action": MAX_ACTION}
+    metadata |= algorithm.policy_metadata(evaluation.candidates)
     spaces = spaces_of(evaluation.task)
     if spaces.scaled:  # what a policy gives lies in [-1, 1], and stands for these bounds
-        settings |= {"action_low": spaces.low.tolist(), "action_high": spaces.high.tolist()}
-    return Policies(trained.arrays, [keys_of(row) for row in rows.to_dict("records")], settings)
+        metadata |= {"action_low": spaces.low.tolist(), "action_high": spaces.high.tolist()}
+    return Policies(trained.arrays, [keys_of(row) for row in rows.to_dict("records")], metadata)

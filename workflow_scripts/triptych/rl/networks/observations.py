@@ -5,18 +5,14 @@
 stored policy acts on raw observations either way.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from triptych.rl.algorithms.registry import CHAINS
-
 SMALLEST = 1e-3
 """Added to every deviation, so that an input that never changes is not blown up."""
-FIRST_LAYERS = tuple(dict.fromkeys(each.steps[0][0] for each in CHAINS))
-"""The layers that see observations, before whatever else they see."""
 SHIFT, SCALE = "observations.shift", "observations.scale"
 """`Scaling` among a policy's stored arrays."""
 
@@ -47,17 +43,18 @@ def scaling(kinds: Sequence[str], observations: Tensor) -> Scaling:
     return Scaling(shift.to(observations.dtype), scale.to(observations.dtype))
 
 
-def folded(parameters: Mapping[str, Tensor], seen: Scaling) -> dict[str, Tensor]:
+def folded(
+    parameters: Mapping[str, Tensor], seen: Scaling, first_layers: Iterable[str]
+) -> dict[str, Tensor]:
     """Parameters of K networks, weights [K, in, out] and biases [K, 1, out], for raw observations.
 
-    W'[i] = scale[i] W[i] and b' = b - sum_i shift[i] W'[i] over the observations i, in float64.
+    first_layers: those that read observations. Over the observations i, in float64,
+    W'[i] = scale[i] W[i] and b' = b - sum_i shift[i] W'[i].
     """
     changed = dict(parameters)
     size = seen.shift.shape[1]
     shift, scale = seen.shift.double()[..., None], seen.scale.double()[..., None]
-    for layer in FIRST_LAYERS:
-        if f"{layer}.weight" not in parameters:
-            continue
+    for layer in first_layers:
         weight, bias = parameters[f"{layer}.weight"], parameters[f"{layer}.bias"]
         own = weight[:, :size].double() * scale
         changed[f"{layer}.weight"] = torch.cat((own.to(weight.dtype), weight[:, size:]), 1)

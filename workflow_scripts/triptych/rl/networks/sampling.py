@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from triptych.core.device import keyed_generator
-from triptych.rl.algorithms.networks import Batch, Noise
-from triptych.rl.algorithms.observations import Scaling, scaling
-from triptych.rl.algorithms.registry import Algorithm
+from triptych.rl.networks.algorithm import Algorithm
+from triptych.rl.networks.observations import Scaling, scaling
+from triptych.rl.networks.stacked import Batch, Noise
 from triptych.rl.tasks.transitions import Transitions
 
 CHUNK = 50
@@ -22,7 +22,7 @@ CHUNK = 50
 class DeviceData:
     """Transitions as tensors on the training device, indexed [rows, batch] at a time.
 
-    Each row sees observations in its own way (`seen_as`); at first all see them raw.
+    All rows see raw observations unless `seen_as` says otherwise.
     """
 
     scaling: Scaling | None = None
@@ -37,6 +37,11 @@ class DeviceData:
         self.rewards = put(data.rewards)
         self.next_observations = put(data.next_observations)
         self.not_done = 1 - put(data.terminals)
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Numbers of an observation and of an action."""
+        return self.observations.shape[1], self.actions.shape[1]
 
     def __len__(self) -> int:
         return len(self.rewards)
@@ -64,8 +69,8 @@ class DeviceData:
 class Draws:
     """Batch indices and noise of every update of a stack, made chunk by chunk.
 
-    The draws of an update are the same whether the run arrived there unbroken or resumed. Draws of
-    another `purpose` are others.
+    The draws of an update are keyed by seed, chunk and `purpose`, so that a resumed run has the
+    same.
     """
 
     def __init__(
@@ -81,7 +86,7 @@ class Draws:
         self._row = torch.tensor([self._unique.index(seed) for seed in seeds], device=device)
         self._transitions, self._batch = len(data), batch
         self._rows = {name: batch * draws for name, draws in algorithm.noise().items()}
-        self._size = data.actions.shape[1] * (2 if algorithm.noise_of == "latent" else 1)
+        self._size = data.actions.shape[1] * (2 if algorithm.noise_size == "latent" else 1)
         self._device, self._purpose = device, purpose
         self._chunk = -1
         self._index = self._normal = torch.empty(0)

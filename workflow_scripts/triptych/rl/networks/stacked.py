@@ -1,22 +1,21 @@
-"""Networks, K copies of each at once; which ones an algorithm has, its `registry` says.
+"""Networks, K copies of each at once.
 
-Every weight is a tensor [K, in, out] and every bias [K, 1, out]. Layers
-bear the names of the reference implementation (sfujim/BCQ, continuous_BCQ/BCQ.py):
+Every weight is a tensor [K, in, out] and every bias [K, 1, out]. Layers are named as in the
+reference implementation (sfujim/BCQ, continuous_BCQ/BCQ.py):
 
     actor    l1 l2 l3                  BCQ's perturbation of a sampled action, others' action
     critic   l1 l2 l3 (Q1) l4 l5 l6 (Q2)
     vae      e1 e2 mean log_std (encoder)   d1 d2 d3 (decoder)
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from triptych.rl.algorithms.registry import Algorithm, Bcq, Widths, layer_shapes
-from triptych.rl.algorithms.sparse import SparseParameters
+from triptych.rl.networks.sparse import SparseParameters
 
 Parameters = dict[str, Tensor]
 """Tensors by name: "actor.l1.weight" [K, in, out], "actor.l1.bias" [K, 1, out], ...; in
@@ -24,8 +23,6 @@ Parameters = dict[str, Tensor]
 
 MAX_ACTION = 1.0
 """Bound of every action component; other bounds are scaled to it (tasks/environments.py)."""
-PAPER_WIDTHS = Widths(actor=(400, 300), critic=(400, 300), vae=750)
-"""The widths of sfujim/BCQ, whose file sizes are those of the paper's Table 1."""
 
 
 def network_of(name: str) -> str:
@@ -38,28 +35,20 @@ def select(parameters: Parameters, network: str) -> Parameters:
     return {name: value for name, value in parameters.items() if network_of(name) == network}
 
 
-def initialise(
-    widths: Widths,
-    observation_size: int,
-    action_size: int,
-    seeds: Sequence[int],
-    algorithm: type[Algorithm] = Bcq,
-) -> Parameters:
+def initialise(shapes: Mapping[str, tuple[int, int]], seeds: Sequence[int]) -> Parameters:
     """Fresh float32 parameters on the CPU, row k drawn from `seeds[k]` alone.
 
-    Weights and biases are uniform in +-1/sqrt(inputs), which is nn.Linear's default; parameters of
-    no layer are zero. A row is the same whichever rows stand beside it.
+    shapes: (inputs, outputs) of each layer by name, in the order of the draws. Weights and biases
+    are uniform in +-1/sqrt(inputs), which is nn.Linear's default. A row is the same whichever rows
+    stand beside it.
     """
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
     parameters: Parameters = {}
-    shapes = layer_shapes(widths, observation_size, action_size, algorithm)
     for layer, (inputs, outputs) in shapes.items():
         bound = inputs**-0.5
         for kind, shape in (("weight", (inputs, outputs)), ("bias", (1, outputs))):
             rows = [torch.rand(shape, generator=generator) for generator in generators]
             parameters[f"{layer}.{kind}"] = torch.stack(rows).mul_(2 * bound).sub_(bound)
-    for name in algorithm.free:
-        parameters[name] = torch.zeros(len(seeds), 1, action_size)
     return parameters
 
 

@@ -1,0 +1,42 @@
+"""BC as aviralkumar2907/BEAR has it: BCQ's VAE, acting by its decoder alone.
+
+A BCQ run therefore already contains a BC run. What BC doesn't train is pruned all the same.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor
+
+from triptych.rl.algorithms.bcq import BC_LATENT_CLIP, Bcq
+from triptych.rl.networks.stacked import Acting, Parameters, decode
+
+NAME = "BC"
+SECTION = "bcq"
+PLACE = 2
+COLOUR = "#d55e00"
+
+
+@dataclass(frozen=True)
+class Bc(Bcq):
+    """BC, with BCQ's settings."""
+
+    name = NAME
+    target_networks = ()
+    acting_groups: ClassVar[tuple[str, ...]] = ("decoder",)
+
+    def acting(self, candidates: int) -> Acting:
+        """By one decoded latent."""
+        return Acting(act_bc, 1, BC_LATENT_CLIP)
+
+    def update_order(self) -> tuple[tuple[str, ...], ...]:
+        """The VAE alone."""
+        return (("vae",),)
+
+
+ALGORITHM = Bc
+
+
+def act_bc(parameters: Parameters, observations: Tensor, latent: Tensor) -> Tensor:
+    """`observations` [K, E, S] and latents [K, E, 1, 2A] decoded to actions [K, E, A]."""
+    return decode(parameters, observations, latent.squeeze(2))

@@ -1,0 +1,1 @@
+"""K networks side by side: their layers, sparse ones, observations, keyed draws."""

@@ -1,0 +1,76 @@
+"""Masks of exact counts: the largest scores, and how many weights each layer keeps."""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from triptych.rl.networks.stacked import Parameters
+
+
+def keep_count(scores: Parameters, kept: int) -> Parameters:
+    """Boolean masks that keep exactly the `kept` weights of the largest scores, in each row.
+
+    scores: [K, in, out] by weight name, ranked together. Among equal scores the earlier weight (in
+    the order of `scores`, then of memory) is kept. Raises ValueError for scores of NaN.
+    """
+    flat = torch.cat([score.flatten(1) for score in scores.values()], 1)
+    if flat.isnan().any():
+        raise ValueError(f"scores of {', '.join(scores)} are not numbers: a loss overflowed")
+    if 0 < kept < flat.shape[1]:  # by selection: a sort takes ten times as long
+        least = flat.kthvalue(flat.shape[1] - kept + 1, 1, keepdim=True).values
+        mask, equal = flat > least, flat == least
+        mask |= equal & (equal.cumsum(1) <= kept - mask.sum(1, keepdim=True))
+    else:
+        mask = torch.full_like(flat, kept > 0, dtype=torch.bool)
+    sizes = [score[0].numel() for score in scores.values()]
+    return {
+        name: part.reshape(score.shape)
+        for (name, score), part in zip(scores.items(), mask.split(sizes, 1), strict=True)
+    }
+
+
+def count_kept(scores: Mapping[str, Tensor], sparsity_percent: float) -> int:
+    """Number of weights that a sparsity leaves of these layers in one row: round(N (1 - s))."""
+    weights = sum(score[0].numel() for score in scores.values())
+    return round(weights * (1 - sparsity_percent / 100))
+
+
+def even_counts(scores: Mapping[str, Tensor], kept: int) -> dict[str, int]:
+    """Weights to keep in each layer, `kept` in all, if all keep an equal share."""
+    total = sum(score[0].numel() for score in scores.values())
+    wanted = {name: kept * score[0].numel() / total for name, score in scores.items()}
+    return _whole(wanted, kept)
+
+
+def erk_counts(scores: Mapping[str, Tensor], kept: int) -> dict[str, int]:
+    """Weights to keep in each layer, `kept` in all, by Erdős-Rényi's rule (Evci et al. 2020).
+
+    A layer's share grows with (inputs + outputs) / (inputs * outputs); layers whose share would
+    pass one are whole, and the others share what is left.
+    """
+    sizes = {name: score[0].numel() for name, score in scores.items()}
+    raw = {name: sum(score.shape[1:]) / sizes[name] for name, score in scores.items()}
+    whole: set[str] = set()
+    while True:
+        rest = [name for name in sizes if name not in whole]
+        left = kept - sum(sizes[name] for name in whole)
+        epsilon = left / sum(raw[name] * sizes[name] for name in rest) if rest else 0.0
+        over = {name for name in rest if epsilon * raw[name] > 1}
+        if not over:
+            break
+        whole |= over
+    wanted = {
+        name: float(size) if name in whole else epsilon * raw[name] * size
+        for name, size in sizes.items()
+    }
+    return _whole(wanted, kept)
+
+
+def _whole(wanted: Mapping[str, float], kept: int) -> dict[str, int]:
+    """Integers that add up to `kept`: those with the largest remainders are rounded up."""
+    counts = {name: int(value) for name, value in wanted.items()}
+    by_rest = sorted(wanted, key=lambda name: counts[name] - wanted[name])
+    for name in by_rest[: kept - sum(counts.values())]:
+        counts[name] += 1
+    return counts
