@@ -37,7 +37,7 @@ def varied(variants, name, methods=("snip",), **others):
                 "pruning": {"variants": ITERATED},
                 "mask_statistics": {"runs": {"paper": {"pruning": "iterated"}}},
             },
-            "rl.shown_sparsity is 95, and rl.mask_statistics.runs make no such mask",
+            "rl.mask_statistics.runs make no mask of 95% (rl.shown_sparsity)",
         ),
     ],
 )
