@@ -108,7 +108,7 @@ def test_no_job_of_a_group_waits_for_a_job_outside_that_waits_for_the_group(jobs
 def test_the_profile_names_rules_that_exist():
     rules = set()
     for file in (ROOT / "rules").glob("*.smk"):
-        rules |= set(re.findall(r"^rule (\w+):", file.read_text(), re.MULTILINE))
+        rules |= set(re.findall(r"^(?:rule|use rule \w+ as) (\w+)", file.read_text(), re.MULTILINE))
     for key in ("groups", "set-threads", "set-resources"):
         assert PROFILE[key].keys() <= rules
     assert set(PROFILE["groups"].values()) == PROFILE["group-components"].keys()
