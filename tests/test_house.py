@@ -30,6 +30,7 @@ ORDER = {
     "demo": 3,
     "studies": 4,
     "scale": 5,
+    "planning": 6,
     "apps": 6,
     "cli": 7,
 }

@@ -131,7 +131,7 @@ def test_what_was_begun_in_another_precision_is_not_continued(
         pretrain(corpus, tmp_path, StopAfter(3), training=training)
     monkeypatch.setattr(runs, "choose_precision", lambda *_: "float32")
     folder = pretrain(corpus, tmp_path, training=training)
-    assert "starting anew" in caplog.text
+    assert "was made with other precision" in caplog.text
     about = json.loads((folder / "model.json").read_text())["about"]
     assert about["training"]["precision"] == "float32"
 

@@ -14,7 +14,7 @@ from typing import Any
 from triptych.apps import doctor, init, plan, policy, results
 from triptych.apps.pictures import commands as pictures
 from triptych.apps.sounds import commands as sounds
-from triptych.core.errors import InputError, printable, told
+from triptych.core.errors import InputError, error_message, printable
 
 DESCRIPTION = "Put to use what the workflow made under results/."
 
@@ -53,7 +53,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     except BrokenPipeError:
         raise
     except (InputError, OSError) as problem:
-        print(f"triptych {options.command}: {told(problem)}", file=sys.stderr)
+        print(f"triptych {options.command}: {error_message(problem)}", file=sys.stderr)
         return 2
 
 
@@ -68,7 +68,7 @@ class _Printable:
 
     def write(self, text: str) -> int:
         code = self._stream.encoding or "utf-8"
-        text = printable(text, kept="\n\t").encode(code, "backslashreplace").decode(code)
+        text = printable(text, allowed="\n\t").encode(code, "backslashreplace").decode(code)
         return int(self._stream.write(text))
 
 

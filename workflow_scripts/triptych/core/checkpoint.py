@@ -1,8 +1,8 @@
 """Resumable state of a long job, under results/checkpoints/: Snakemake deletes outputs.
 
 A checkpoint of other parameters, data or code is never deleted: it is moved to a folder aside-1,
-and the job starts anew. With `resume: any_code` in the config the job goes on from a checkpoint of
-other code, and its provenance names the modules that changed.
+and the job starts from the beginning. With `resume: any_code` in the config the job goes on from
+a checkpoint of other code, and its provenance names the modules that changed.
 """
 
 import itertools
@@ -25,8 +25,8 @@ _mixed: dict[str, list[str]] = {}
 
 
 def modules_changed_between() -> dict[str, list[str]]:
-    """For provenance: modules that changed while a state grew from which this process went on, by
-    the path of its checkpoint."""
+    """Modules that changed since the first step of the trainings that this process resumed, by the
+    path of the checkpoint; for provenance."""
     return dict(_mixed)
 
 
@@ -73,12 +73,12 @@ class Checkpoint:
             self._set_aside(f"was made with other {', '.join(other_values)}")
             return None
         modules = _differing(code, self._fingerprint.code)
-        made = f"was made by other code: {', '.join(modules)} changed"
+        reason = f"was made by other code: {', '.join(modules)} changed"
         if modules and os.environ.get(RESUME) != "any_code":
-            self._set_aside(f"{made}. `--config resume=any_code` goes on from it")
+            self._set_aside(f"{reason}. `--config resume=any_code` goes on from it")
             return None
         if modules:
-            logger.warning("%s %s. The job goes on from it", self.path, made)
+            logger.warning("%s %s. The job goes on from it", self.path, reason)
         self._changed = changed | set(modules)
         if self._changed:
             _mixed[str(self.path)] = sorted(self._changed)
@@ -92,7 +92,9 @@ class Checkpoint:
         aside.mkdir()
         for file in [path for path in folder.iterdir() if path.is_file() and path.suffix != ".log"]:
             file.rename(aside / file.name)
-        logger.warning("%s %s. It is kept in %s; starting anew", self.path, why, aside)
+        logger.warning(
+            "%s %s. It is kept in %s; starting from the beginning", self.path, why, aside
+        )
 
 
 def _differing(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:

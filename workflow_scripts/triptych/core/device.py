@@ -1,6 +1,6 @@
-"""The device that a job computes on, in which precision, and its generators of random numbers.
+"""The device and precision of a job, and its random number generators.
 
-`precision: auto` is what the device is good at, by a table of what was measured
+`precision: auto` is the fastest sound precision of a device, by a table of measurements
 (docs/performance.md, "Precision"). Nothing is timed: two runs on one machine must choose alike.
 """
 
@@ -22,12 +22,12 @@ logger = logging.getLogger(__name__)
 PRECISIONS = ("float32", "tf32", "bf16")
 
 Work = Literal["inference", "training", "narrow", "unscaled"]
-"""What is computed: forward passes alone; updates whose gradients a scaler keeps from
-underflowing, and these of linear layers too narrow for a processor to gain; gradients without a
-scaler, which fp16 doesn't suit."""
+"""inference: forward passes alone; training: updates with a gradient scaler; narrow: training of
+layers too narrow to gain from bf16 on a processor; unscaled: gradients without a scaler, which
+fp16 needs."""
 
 LIMIT = "ONEDNN_MAX_CPU_ISA"
-"""Environment variable by which oneDNN is kept from newer instructions."""
+"""Environment variable that limits the instructions which oneDNN uses."""
 
 AMPERE, VOLTA = (8, 0), (7, 0)
 """Compute capabilities from which GPUs multiply in tf32 and bf16, and in fp16."""
@@ -36,63 +36,64 @@ AMPERE, VOLTA = (8, 0), (7, 0)
 _chosen: list[dict[str, str]] = []
 
 
-def choose_device(wanted: str) -> torch.device:
-    """The device for "auto" (a GPU where there is one), "cpu" or "cuda".
+def choose_device(name: str) -> torch.device:
+    """Return the device for "auto" (a GPU if there is one), "cpu" or "cuda".
 
-    Raises ValueError when a GPU was asked for and there is none.
+    Raises ValueError for "cuda" without a GPU.
     """
-    if wanted == "auto":
+    if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if wanted == "cuda" and not torch.cuda.is_available():
+    if name == "cuda" and not torch.cuda.is_available():
         raise ValueError(
-            "device: cuda was asked for, but PyTorch finds no GPU here. "
+            "device is cuda, but PyTorch finds no GPU here. "
             "Set device: auto or cpu in the config, or check the driver with nvidia-smi."
         )
-    return torch.device(wanted)
+    return torch.device(name)
 
 
 def choose_precision(
-    wanted: str,
+    requested: str,
     device: torch.device,
     work: Work,
     wrong: Callable[[str], str | None] | None = None,
 ) -> str:
-    """The precision that `wanted` stands for on this device: itself, or for "auto" the best one.
+    """Resolve "auto" to the best precision of the device; return any other one as it is.
 
-    wrong: what is wrong with the results in a precision other than float32, or None; then "auto"
-    gives way to float32. What is chosen is logged once, and stands in the job's provenance.
+    wrong: describes what is wrong with the results in a precision other than float32, or returns
+    None; if something is, "auto" becomes float32. The choice is logged and part of the provenance.
     """
     best, why = _best(device, work)
-    if wanted != "auto":
-        slow = device.type == "cpu" and wanted == "bf16" and best == "float32"
-        return _noted(wanted, wanted, work, f"asked for, though {why}" if slow else "asked for")
+    if requested != "auto":
+        slow = device.type == "cpu" and requested == "bf16" and best == "float32"
+        reason = f"asked for, though {why}" if slow else "asked for"
+        return _record(requested, requested, work, reason)
     trouble = wrong(best) if wrong is not None and best != "float32" else None
     if trouble:
         return gives_way(best, work, trouble)
-    return _noted(wanted, best, work, why)
+    return _record(requested, best, work, why)
 
 
 def gives_way(precision: str, work: Work, trouble: str) -> str:
-    """Record that "auto" computes in float32 from here on, because of the trouble; "float32"."""
-    return _noted("auto", "float32", work, f"{precision} gives way: {trouble}")
+    """Record that "auto" is float32 from here on because of a problem; return "float32"."""
+    return _record("auto", "float32", work, f"{precision} gives way: {trouble}")
 
 
 def chosen_precisions() -> list[dict[str, str]]:
-    """What this process chose so far, in order, for provenance: wanted, precision, work, why."""
+    """Choices of this process in their order, for provenance: wanted, precision, work, why."""
     return [*_chosen]
 
 
-def _noted(wanted: str, precision: str, work: Work, why: str) -> str:
-    chosen = {"wanted": wanted, "precision": precision, "work": work, "why": why}
+def _record(requested: str, precision: str, work: Work, why: str) -> str:
+    chosen = {"wanted": requested, "precision": precision, "work": work, "why": why}
     if chosen not in _chosen:
         _chosen.append(chosen)
-        if wanted == "auto" or why != "asked for":
-            logger.info("precision %s (%s): %s, %s", wanted, work, precision, why)
+        if requested == "auto" or why != "asked for":
+            logger.info("precision %s (%s): %s, %s", requested, work, precision, why)
     return precision
 
 
 def _best(device: torch.device, work: Work) -> tuple[str, str]:
-    """The precision from which the device gains most, and why."""
+    """The fastest precision on the device, and why."""
     if device.type == "cuda":
         capability = torch.cuda.get_device_capability(device)
         why = f"a GPU of compute capability {'.'.join(map(str, capability))}"
@@ -107,7 +108,7 @@ def _best(device: torch.device, work: Work) -> tuple[str, str]:
 
 
 def _on_a_processor() -> tuple[str, str]:
-    """bf16 where the processor multiplies in it faster, and oneDNN may use that; else float32."""
+    """bf16 if the processor multiplies faster in it and oneDNN may use that; else float32."""
     known = torch.cpu.get_capabilities()
     limit = os.environ.get(LIMIT, "ALL").upper()
     everything = limit in ("ALL", "DEFAULT")
@@ -125,7 +126,7 @@ def _on_a_processor() -> tuple[str, str]:
 
 
 def precision_context(device: torch.device, precision: str) -> AbstractContextManager[object]:
-    """Context for products and convolutions in "float32", "tf32" (GPUs only) or "bf16" (autocast).
+    """A context in which products and convolutions are "float32", "tf32" or "bf16" (autocast).
 
     On a CPU tf32 is float32. Raises ValueError for another name.
     """
@@ -139,7 +140,7 @@ def precision_context(device: torch.device, precision: str) -> AbstractContextMa
 
 
 def training_precision(device: torch.device, precision: str) -> AbstractContextManager[object]:
-    """`precision_context`, and "fp16" on GPUs, whose gradients a scaler keeps from underflowing."""
+    """`precision_context`, and "fp16" on GPUs, for gradients with a scaler."""
     if precision != "fp16":
         return precision_context(device, precision)
     if device.type != "cuda":
@@ -148,13 +149,13 @@ def training_precision(device: torch.device, precision: str) -> AbstractContextM
 
 
 def describe_device(device: torch.device) -> str:
-    """What a table says about where its numbers were measured."""
+    """Name of the device for tables of measurements."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return f"{cpu_name()}, {os.cpu_count()} cores"
 
 
 def keyed_generator(device: torch.device, *key: int | str) -> torch.Generator:
-    """A generator whose stream is a function of `key`, for instance ("train", seed, chunk)."""
+    """A generator whose stream depends on `key` alone, for instance ("train", seed, chunk)."""
     digest = hashlib.sha256(repr(key).encode()).digest()
     return torch.Generator(device).manual_seed(int.from_bytes(digest[:8], "big") >> 1)

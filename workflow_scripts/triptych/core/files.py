@@ -1,4 +1,4 @@
-"""Files that are either whole or absent."""
+"""Files that are either complete or absent."""
 
 import csv
 import hashlib
@@ -17,13 +17,13 @@ if TYPE_CHECKING:  # downloads need this module and no pandas
 INFRASTRUCTURE = True
 
 PARTIAL = ".partial-"
-"""How the names of files and folders begin that are being written: nobody misses them."""
+"""Prefix of temporary files and folders; safe to delete."""
 
 
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary path beside `path`, of its suffix, that replaces it when the block ends
-    well. A block that raises leaves the earlier `path`, if there was one, untouched."""
+    """Yield a temporary path beside `path`, with its suffix, that replaces it at the end of the
+    block. If the block raises, an earlier `path` stays as it was."""
     target = Path(path)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -47,17 +47,17 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def partial_prefix(target: Path) -> str:
-    """How the temporary names for `target` begin, of which others may be written beside it."""
+    """Prefix of temporary files for `target`, different for each name in its folder."""
     return f"{PARTIAL}{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:8]}-"
 
 
 def remove_partial(target: Path) -> None:
-    """Delete what killed writers of `target` left beside it."""
+    """Delete temporary files that killed writers of `target` left beside it."""
     clear_partial(target.parent, f"{partial_prefix(target)}*")
 
 
 def clear_partial(folder: Path, pattern: str = f"**/{PARTIAL}*") -> None:
-    """Delete what killed writers left in `folder`."""
+    """Delete temporary files that killed writers left in `folder`."""
     for path in list(folder.glob(pattern)):
         if path.is_dir():
             shutil.rmtree(path)
@@ -66,9 +66,9 @@ def clear_partial(folder: Path, pattern: str = f"**/{PARTIAL}*") -> None:
 
 
 def link_or_copy(source: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
-    """Give a finished file a second name, or copy it where the file system has no such names.
+    """Give a finished file a second name by a hard link, or copy it if the file system has none.
 
-    The file must be one that is replaced and never written to, as those of `atomic_path` are.
+    The file may only be replaced later, never written to, as `atomic_path` does.
     """
     target = Path(path)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=partial_prefix(target)) as folder:
@@ -81,10 +81,12 @@ def link_or_copy(source: str | os.PathLike[str], path: str | os.PathLike[str]) -
 
 
 def write_csv(table: "pd.DataFrame", path: str | os.PathLike[str]) -> None:
-    """Write a table without its index, whole or not at all, with all digits of its floats."""
-    # Readers take a bare carriage return for a line's end, which Python 3.12 doesn't quote.
+    """Write a table atomically, without its index, with all digits of its floats."""
+    # Readers take a bare carriage return for the end of a line; Python 3.12 does not quote it.
     text = table.select_dtypes(include=["object", "string"])
-    returns = any("\r" in value for _, each in text.items() for value in each if type(value) is str)
+    returns = any(
+        "\r" in value for _, column in text.items() for value in column if type(value) is str
+    )
     form: Any = {"quoting": csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL}
     form["errors"] = "backslashreplace"  # names of files may hold bytes that are no text
     with atomic_path(path) as temporary:
@@ -109,7 +111,7 @@ def sha256_of(path: str | os.PathLike[str]) -> str:
 
 
 def not_a_file(path: str | os.PathLike[str]) -> str | None:
-    """What to say of a pipe, a socket or a device, whose reading may never end; None for others."""
+    """Error text for a pipe, socket or device, whose reading may never end; None for files."""
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError):
@@ -117,4 +119,4 @@ def not_a_file(path: str | os.PathLike[str]) -> str | None:
     if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
         return None
     kind = "pipe" if stat.S_ISFIFO(mode) else "socket" if stat.S_ISSOCK(mode) else "device"
-    return f"a {kind}, where a file is expected: write what it gives to a file, and give that"
+    return f"a {kind}, where a file is expected; write its contents to a file first"

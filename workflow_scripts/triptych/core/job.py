@@ -1,7 +1,7 @@
-"""What every workflow script does around its one call: log, traceback, provenance.
+"""Frame of every workflow script: log, traceback, lock, provenance.
 
-This is the library's only knowledge of Snakemake: the object named `snakemake` that its scripts are
-given, of which nothing but plain attributes is read.
+The library knows Snakemake only by the object `snakemake` that scripts get, and reads nothing but
+its plain attributes.
 """
 
 import errno
@@ -32,14 +32,15 @@ INFRASTRUCTURE = True
 logger = logging.getLogger(__name__)
 
 QUIET = "TRIPTYCH_QUIET"
-"""With this in the environment a job's words go to its log alone, but for why it failed."""
+"""If set, a job writes only to its log; failures are still printed."""
 
 
 class _Tee:
-    """Writes to a stream, and to logs whose lines are lost when their disk is full."""
+    """Writes to a stream and to logs; lines for a log on a full disk are lost."""
 
     def __init__(self, first: IO[str], logs: list[IO[str]]) -> None:
-        self._first, self._logs = first, logs  # to which more may be added
+        self._first = first
+        self._logs = logs  # `job` adds some later
 
     def write(self, text: str) -> int:
         self._first.write(text)
@@ -55,13 +56,13 @@ class _Tee:
 
 
 def _add(log: IO[str], text: str) -> None:
-    with suppress(OSError, ValueError):  # ValueError: a thread's last words, after its end
+    with suppress(OSError, ValueError):  # ValueError: a thread writes after the log was closed
         log.write(text)
 
 
 @contextmanager
 def _log(path: Path, mode: str) -> Iterator[IO[str]]:
-    """A log file that each line reaches at once."""
+    """Open a log file that is flushed at each line."""
     path.parent.mkdir(parents=True, exist_ok=True)
     stream = path.open(mode, buffering=1, encoding="utf-8")
     try:
@@ -73,14 +74,14 @@ def _log(path: Path, mode: str) -> Iterator[IO[str]]:
 
 @contextmanager
 def job(snakemake: Any) -> Iterator[None]:
-    """Run a script's body with its log open, and record its provenance when it ends well.
+    """Run a script's body with its log open, and record its provenance if it succeeds.
 
-    What the body prints or logs goes to the terminal and to the rule's log, which Snakemake deletes
-    at each new attempt; with params.checkpoint also to attempts.log there. An exception leaves its
-    traceback in the log and its message on the terminal, and exits with 1, or `Stopped`'s code.
+    Output goes to the terminal and to the rule's log, which Snakemake deletes at each attempt; with
+    params.checkpoint also to attempts.log there. An exception leaves its traceback in the log and
+    its message on the terminal, and exits with 1, or with the code of `Stopped`.
 
-    The body runs when the code is what Snakemake planned with, and no other process is at this job
-    any more. What a killed attempt left half written is removed first.
+    Before the body the code is compared with the plan, the job waits for any other process that
+    works on it, and partial files of killed attempts are removed.
     """
     log = Path(snakemake.log[0])
     record = _beside(log, "provenance").with_suffix(".json")
@@ -93,8 +94,8 @@ def job(snakemake: Any) -> Iterator[None]:
         stack.enter_context(redirect_stdout(_Tee(shown or sys.stdout, logs)))
         stack.enter_context(redirect_stderr(_Tee(shown or terminal, logs)))
         log_to_stderr()
-        stack.callback(logging.getLogger().handlers.clear)  # it writes to what is closed next
-        if "torch" in sys.modules:  # as many cores as the scheduler gave this job
+        stack.callback(logging.getLogger().handlers.clear)  # before their stream is closed
+        if "torch" in sys.modules:  # the cores that the scheduler gave this job
             sys.modules["torch"].set_num_threads(snakemake.threads)
         attempts = _Attempts(lock / "attempts", parameters_digest(params))
         try:
@@ -114,8 +115,8 @@ def job(snakemake: Any) -> Iterator[None]:
             logger.warning("%s: %s", snakemake.rule, stopped)
             raise
         except (Exception, KeyboardInterrupt) as error:
-            for each in logs:
-                _add(each, traceback.format_exc())
+            for stream in logs:
+                _add(stream, traceback.format_exc())
             print(
                 f"{snakemake.rule} failed: {type(error).__name__}: {error}{_advice(error)}\n"
                 f"(traceback in {log})",
@@ -127,14 +128,14 @@ def job(snakemake: Any) -> Iterator[None]:
 
 
 def settings(snakemake: Any) -> dict[str, Any]:
-    """What a rule gives its script to work by: all its params but the code's digest."""
+    """A rule's params without the digests of its code."""
     return {name: value for name, value in snakemake.params.items() if name != "code"}
 
 
 class _Attempts:
-    """The seconds of all attempts at a job since it last ended well, killed ones included.
+    """Seconds of all attempts at a job since it last succeeded, killed ones included.
 
-    Attempts with other parameters, or other code, were at another job.
+    Attempts with other parameters or other code are forgotten.
     """
 
     def __init__(self, path: Path, job: str) -> None:
@@ -142,25 +143,25 @@ class _Attempts:
         self._earlier: list[float] = []
 
     def begin(self) -> None:
-        """Read what earlier attempts took, and begin to count this one's seconds."""
+        """Read the seconds of earlier attempts, and start this one's clock."""
         with suppress(OSError, ValueError, KeyError):
-            known = json.loads(self._path.read_text(encoding="utf-8"))
-            self._earlier = [*known["seconds"]] if known["job"] == self._job else []
+            record = json.loads(self._path.read_text(encoding="utf-8"))
+            self._earlier = [*record["seconds"]] if record["job"] == self._job else []
         self._began = time.monotonic()
 
     @property
     def seconds(self) -> list[float]:
-        """The seconds of each attempt, this one last."""
+        """Seconds of each attempt, this one last."""
         return [*self._earlier, round(time.monotonic() - self._began, 3)]
 
     def note(self) -> None:
-        """Write the seconds down, for the next attempt."""
+        """Write the seconds for the next attempt."""
         with suppress(OSError), atomic_path(self._path) as temporary:
             temporary.write_text(json.dumps({"job": self._job, "seconds": self.seconds}))
 
 
 def log_to_stderr() -> None:
-    """Have what is logged written to standard error, a line each, with the time."""
+    """Send log messages to standard error, one line each, with the time."""
     form, clock = "%(asctime)s %(message)s", "%H:%M:%S"
     logging.basicConfig(
         stream=sys.stderr, level=logging.INFO, format=form, datefmt=clock, force=True
@@ -169,11 +170,11 @@ def log_to_stderr() -> None:
 
 
 def _advice(error: BaseException) -> str:
-    """What to do about a full disk, whichever library noticed it."""
+    """Advice on a full disk, whichever library reported it."""
     full = any(os.strerror(code) in str(error) for code in (errno.ENOSPC, errno.EDQUOT))
     if not full or "Make room" in str(error):
         return ""
-    return "\nThe disk is full. Make room and run again: what is finished is kept."
+    return "\nThe disk is full. Make room and run again; finished results are kept."
 
 
 def _beside(log: Path, folder: str) -> Path:

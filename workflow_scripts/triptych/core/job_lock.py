@@ -1,8 +1,8 @@
-"""One living owner of a job's checkpoint and outputs, on local and on network file systems.
+"""A lock on a job's checkpoint and outputs, on local and on network file systems.
 
-A lock is a folder of numbered files, of which the highest is the owner's: to own it, a process
-creates the next one, which a file system grants to one only. An owner on the same machine has ended
-when its process has, one on another machine when it no longer rewrites its file.
+A lock is a folder of numbered files; the highest is the owner's. A process becomes the owner by
+creating the next one, which a file system grants to one process only. An owner on the same machine
+has ended when its process has, one on another machine when it no longer rewrites its file.
 """
 
 import contextlib
@@ -27,22 +27,22 @@ INFRASTRUCTURE = True
 logger = logging.getLogger(__name__)
 
 BEAT = 5.0
-"""Seconds between two rewritings of an owner's file."""
+"""Seconds after which an owner rewrites its file."""
 
 SILENCE = 90.0
-"""Seconds without one after which an owner on another machine has ended: more than the minute for
-which network file systems may show an old file."""
+"""Seconds without rewriting after which an owner on another machine has ended. Network file systems
+may show an old file for a minute."""
 
 SAVING = 15.0
-"""Seconds that a job whose Snakemake is gone has to save and end."""
+"""Seconds in which a job whose Snakemake has ended must save and end."""
 
 SNAKEMAKE = "TRIPTYCH_SNAKEMAKE"
-"""Environment variable by which Snakemake names its process to its jobs."""
+"""Environment variable with the name of Snakemake's process, for its jobs."""
 
 
 @dataclass(frozen=True)
 class Owner:
-    """What an owner's file says. process: as `this_process` gives it."""
+    """Contents of an owner's file. process: as `this_process` names it."""
 
     token: str
     process: str
@@ -53,11 +53,11 @@ class Owner:
 
 @contextmanager
 def owning(folder: Path, on_beat: Callable[[], object] = lambda: None) -> Iterator[None]:
-    """Own what `folder` stands for while the block runs, once its owner before has ended.
+    """Wait for the lock of `folder`, and hold it while the block runs.
 
-    `on_beat` is called every BEAT seconds, in another thread. The process ends at once if somebody
-    else took the lock in a pause longer than SILENCE. When the Snakemake that started it is gone,
-    it is asked to end by SIGTERM, and killed if it hasn't within SAVING.
+    `on_beat` is called every BEAT seconds, in another thread. The process ends at once if another
+    one took the lock in a pause longer than SILENCE. If the Snakemake that started it has ended,
+    it gets SIGTERM, and is killed after SAVING.
     """
     owner = Owner(uuid.uuid4().hex, this_process(), socket.gethostname())
     mine = _acquire(folder, owner)
@@ -74,20 +74,21 @@ def owning(folder: Path, on_beat: Callable[[], object] = lambda: None) -> Iterat
 
 
 def this_process() -> str:
-    """A name of this process that no other has, and that `_alive` understands on its machine."""
+    """A unique name of this process, which `_alive` can look up on the same machine."""
     return f"{_machine()} {os.getpid()} {_started(os.getpid())}"
 
 
 def _acquire(folder: Path, owner: Owner) -> Path:
-    """The file by which this process owns the folder now."""
+    """Wait for the lock, take it, and return the owner's file."""
     folder.mkdir(parents=True, exist_ok=True)
-    seen: Owner | None = None  # and since when, by this process's own clock
-    since = told = -1e9
+    previous: Owner | None = None
+    unchanged_since = warned = -1e9  # by this process's own clock
     while True:
         number, holder = _latest(folder)
-        if holder != seen:
-            seen, since = holder, time.monotonic()
-        if holder is None or not _lives(holder, time.monotonic() - since):
+        if holder != previous:
+            previous = holder
+            unchanged_since = time.monotonic()
+        if holder is None or not _lives(holder, time.monotonic() - unchanged_since):
             mine = folder / f"{number + 1:06}.json"
             if _created(mine, owner):
                 older = [path for path in _numbered(folder) if path != mine]
@@ -95,10 +96,10 @@ def _acquire(folder: Path, owner: Owner) -> Path:
                     for path in older:
                         path.unlink(missing_ok=True)
                     return mine
-                mine.unlink()  # the number had been another's, who has ended since
+                mine.unlink()  # another owner, who has ended since, had a higher number
             continue
-        if time.monotonic() - told > 60:
-            told = time.monotonic()
+        if time.monotonic() - warned > 60:
+            warned = time.monotonic()
             pid = holder.process.split()[-2]
             logger.warning(
                 "waiting for process %s on %s, which is working on this job", pid, holder.host
@@ -107,21 +108,21 @@ def _acquire(folder: Path, owner: Owner) -> Path:
 
 
 def _lives(holder: Owner, silent: float) -> bool:
-    """Whether an owner whose file has been the same for `silent` seconds goes on."""
-    if holder.ended or holder.process == this_process():  # an earlier job that couldn't say so
+    """Whether an owner whose file has not changed for `silent` seconds still runs."""
+    if holder.ended or holder.process == this_process():  # an earlier job that failed to note it
         return False
     known = _alive(holder.process)
     return silent < SILENCE if known is None else known
 
 
 def _alive(process: str) -> bool | None:
-    """Whether a process lives, by its name; None for one on a machine that can't be looked at."""
+    """Whether a named process runs; None on another machine."""
     machine, pid, started = process.rsplit(" ", 2)
     return _started(int(pid)) == started if machine == _machine() else None
 
 
 def _machine() -> str:
-    """This machine since its start, and the container whose processes are seen from here."""
+    """Name of this machine since its start, and of the container of its processes."""
     with contextlib.suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{boot} {os.readlink('/proc/self/ns/pid')}"
@@ -129,7 +130,7 @@ def _machine() -> str:
 
 
 def _started(pid: int) -> str:
-    """When a process started, in the system's ticks; "gone" if it has ended, "" if unknown."""
+    """Start of a process in the system's ticks; "gone" if it has ended, "" if unknown."""
     with contextlib.suppress(OSError):
         state, *_, started = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:20]
         return "gone" if state in "ZX" else started
@@ -146,7 +147,7 @@ def _numbered(folder: Path) -> list[Path]:
 
 
 def _latest(folder: Path) -> tuple[int, Owner | None]:
-    """The highest number and its owner; 0 and None where there is none, or none can be read."""
+    """The highest number and its owner; 0 and None if there is none, None if none can be read."""
     for _ in range(10):
         numbered = _numbered(folder)
         if not numbered:
@@ -159,7 +160,7 @@ def _latest(folder: Path) -> tuple[int, Owner | None]:
 
 
 def _created(path: Path, owner: Owner) -> bool:
-    """Create an owner's file; False where another process was quicker."""
+    """Create an owner's file; return False if another process was quicker."""
     try:
         stream = path.open("x", encoding="utf-8")
     except FileExistsError:
@@ -179,22 +180,22 @@ def _rewrite(path: Path, owner: Owner) -> None:
 
 
 def _watch(mine: Path, owner: Owner, done: threading.Event, on_beat: Callable[[], object]) -> None:
-    """Every BEAT seconds: show that the owner lives, and look whether it should."""
+    """Every BEAT seconds rewrite the owner's file, and end the process if it must."""
     snakemake = os.environ.get(SNAKEMAKE)
-    asked: float | None = None
+    signalled: float | None = None
     while not done.wait(BEAT):
         with contextlib.suppress(OSError):  # a full disk, a file system that is away
             number, latest = _latest(mine.parent)
             if number != int(mine.stem) or latest is None or latest.token != owner.token:
-                logger.error("another process owns this job by now: ending without saving")
+                logger.error("another process owns this job now: ending without saving")
                 os._exit(SAVED_EXIT_CODE)
             owner = replace(owner, beat=owner.beat + 1)
             _rewrite(mine, owner)
             on_beat()
         if snakemake and _alive(snakemake) is False:
-            if asked is None:
+            if signalled is None:
                 logger.warning("the Snakemake that started this job is gone: saving and ending")
-                asked = time.monotonic()
+                signalled = time.monotonic()
                 os.kill(os.getpid(), signal.SIGTERM)
-            elif time.monotonic() - asked > SAVING:
+            elif time.monotonic() - signalled > SAVING:
                 os._exit(SAVED_EXIT_CODE)

@@ -1,4 +1,4 @@
-"""What memory the process takes and keeps, and what a job does when a GPU's runs out."""
+"""Memory of the process, and repetition in smaller portions when a GPU's memory runs out."""
 
 import ctypes
 import gc
@@ -24,10 +24,10 @@ NEVER = 2**31 - 1
 
 
 def keep_freed_memory() -> bool:
-    """Let glibc reuse large blocks rather than return each to the kernel; True where it worked.
+    """Let glibc reuse large blocks instead of returning them to the kernel; True if it worked.
 
-    By default every tensor of some megabytes is mapped anew, page by page: a fifth to a quarter of
-    the time of a convolutional network's training on a CPU. The process keeps its peak until it
+    By default every tensor of some megabytes is mapped again, page by page: a fifth to a quarter
+    of the time of a convolutional network's training on a CPU. The process keeps its peak until it
     ends; under `ulimit -v`, where what is kept counts, large blocks are returned instead.
     """
     mallopt = _of_glibc("mallopt")
@@ -38,7 +38,7 @@ def keep_freed_memory() -> bool:
 
 
 def return_freed_memory() -> None:
-    """Give back to the kernel what glibc keeps: libraries that map their own need room for it."""
+    """Return glibc's free memory to the kernel, for libraries that map their own."""
     trim = _of_glibc("malloc_trim")
     if trim:
         trim(0)
@@ -55,37 +55,35 @@ def _of_glibc(name: str) -> Any:
 
 
 def peak_memory() -> int:
-    """Bytes that this process held at most. On Linux from /proc: getrusage's figure begins at what
-    the parent held when it started this process."""
+    """Peak memory of this process in bytes. On Linux from /proc, since getrusage's peak begins at
+    the parent's memory when it started this process."""
     status = Path("/proc/self/status")
     if status.exists():
-        found = re.search(r"^VmHWM:\s+(\d+) kB", status.read_text(), re.MULTILINE)
-        if found:
-            return 1024 * int(found[1])
+        peak = re.search(r"^VmHWM:\s+(\d+) kB", status.read_text(), re.MULTILINE)
+        if peak:
+            return 1024 * int(peak[1])
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 class NoRoomError(InputError):
-    """A GPU's memory holds not even one at a time."""
+    """A GPU's memory does not hold a single item."""
 
 
 class OomRetry:
-    """How many of something a GPU computes on at a time: halved whenever its memory runs out.
+    """A portion size that is halved whenever a GPU's memory runs out.
 
-    `size` is what holds from now on.
-
-    units:  what is counted, "images"
-    advice: what a user can do where one alone doesn't fit, a sentence
+    size: the present portion; units: what it counts, "images"; advice: what a user can do if one
+    alone does not fit, a sentence.
     """
 
     def __init__(self, size: int, units: str, advice: str) -> None:
         self.size, self._units, self._advice = size, units, advice
 
     def run(self, attempt: Callable[[int], T]) -> T:
-        """`attempt(size)`, again with half of `size` as long as memory runs out.
+        """Return `attempt(size)`, repeated with half of `size` as long as memory runs out.
 
-        `attempt` begins from the same state each time, and comes to the same with smaller portions
-        but for rounding. Raises NoRoomError where a portion of one fails.
+        `attempt` begins from the same state each time, and its result does not depend on the
+        portion, save for rounding. Raises NoRoomError if a portion of one fails.
         """
         import torch
 
@@ -100,7 +98,7 @@ class OomRetry:
             self.halve(reason)
 
     def halve(self, reason: str) -> None:
-        """Say so and go on with half; raises NoRoomError where that would be none."""
+        """Halve the portion and log it. Raises NoRoomError for a portion of one."""
         if self.size <= 1:
             raise NoRoomError(
                 f"the GPU's memory doesn't hold one of the {self._units} at a time ({reason}). "
@@ -112,7 +110,7 @@ class OomRetry:
         gc.collect()
         torch.cuda.empty_cache()
         logger.warning(
-            "%s with %d %s at a time: from here on %d, to the same result but for rounding",
+            "%s with %d %s at a time; from here on %d, with the same result up to rounding",
             reason,
             before,
             self._units,

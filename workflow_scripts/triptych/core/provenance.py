@@ -1,4 +1,4 @@
-"""What a result was made from: digests of code, parameters and data, versions.
+"""Origin of a result: digests of code, parameters and data, versions.
 
 Snakemake reruns a job when a param changes, and does not notice an edit of a module that a script
 imports. So each rule has `code=code("rl_train")` among its params (rules/common.smk), and
@@ -197,7 +197,7 @@ class Code:
         """
         waiting = [script]
         for method in methods:
-            waiting += self._files(method, own=True)
+            waiting += self._files(method, anywhere=True)
         reached: set[str] = set()
         while waiting:
             file = waiting.pop()
@@ -205,8 +205,9 @@ class Code:
                 reached.add(file)
                 module = self._read(file)
                 if not module.infrastructure:
-                    own = file not in self._paths
-                    waiting += [each for name in module.imports for each in self._files(name, own)]
+                    users = file not in self._paths
+                    for name in module.imports:
+                        waiting += self._files(name, anywhere=users)
         counted = (file for file in reached if not self._modules[file].infrastructure)
         digests = {file: self._planned.get(file, self._read(file).digest) for file in counted}
         return {file: digests[file] for file in sorted(digests) if digests[file]}
@@ -239,13 +240,15 @@ class Code:
                 return folder / file
         raise FileNotFoundError(f"{file} is in no folder of PYTHONPATH")
 
-    def _files(self, name: str, own: bool) -> Iterator[str]:
-        """The files that an import of a dotted name runs; own: look in PYTHONPATH, too."""
+    def _files(self, name: str, anywhere: bool) -> Iterator[str]:
+        """The files that an import of a dotted name runs; anywhere: in PYTHONPATH, too."""
         path = ""
         for part in name.split("."):
             path += part
             for file in (f"{path}/__init__.py", f"{path}.py"):
-                if file in self._paths or (own and any((f / file).is_file() for f in self._own)):
+                if file in self._paths or (
+                    anywhere and any((f / file).is_file() for f in self._own)
+                ):
                     yield file
             path += "/"
 
@@ -288,7 +291,7 @@ def _json_digest(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What determines a job's result, as digests by name.
+    """Digests, by name, of everything that determines a job's result.
 
     values: of its parameters and input files; code: of the modules that compute it.
     """

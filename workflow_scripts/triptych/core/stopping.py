@@ -1,4 +1,4 @@
-"""A wish to stop, from outside (a signal) or from the clock, that a loop asks about."""
+"""Requests to stop, by a signal or a time limit, which loops check between steps."""
 
 import os
 import signal
@@ -11,21 +11,21 @@ from typing import Protocol
 INFRASTRUCTURE = True
 
 SAVED_EXIT_CODE = 75
-"""EX_TEMPFAIL: the job saved its state and wants to be started again."""
+"""Exit code of a job that saved its state and should be started again (EX_TEMPFAIL)."""
 
 MARGIN_SECONDS = 90.0
-"""How long before a time limit a job stops: a checkpoint takes seconds, schedulers are late."""
+"""Seconds before a time limit at which a job stops: saving takes seconds, schedulers are late."""
 
 SCHEDULERS = frozenset(
     ["SLURM_JOB_ID", "LSB_JOBID", "PBS_JOBID", "SGE_TASK_ID", "FLUX_JOB_ID", "OAR_JOB_ID"]
 )
-"""Set in a job by SLURM, LSF, PBS, Grid Engine, Flux and OAR, which hold it to its time."""
+"""Variables of SLURM, LSF, PBS, Grid Engine, Flux and OAR in jobs whose time they limit."""
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
 
 
 class Stopped(SystemExit):
-    """Raised by a job that has saved its state because it was asked to stop."""
+    """A job has saved its state because of a request to stop."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(SAVED_EXIT_CODE)
@@ -36,11 +36,11 @@ class Stopped(SystemExit):
 
 
 class Interrupted(Exception):
-    """Raised, with the reason, by work that is given up because its job is asked to stop."""
+    """Work was abandoned because of a request to stop; the text is the reason."""
 
 
 class Stop(Protocol):
-    """Something that may ask to stop: a `StopRequest`, or a test's."""
+    """A source of requests to stop: a `StopRequest`, or a test's."""
 
     @property
     def reason(self) -> str | None:
@@ -48,9 +48,9 @@ class Stop(Protocol):
 
 
 class StopRequest:
-    """Turns SIGTERM, SIGINT and SIGUSR1 into `reason`, to be asked for between steps.
+    """Turns SIGTERM, SIGINT, SIGUSR1 and a time limit into `reason`.
 
-    `limit_minutes` is the scheduler's time limit for this job, counted from now, if there is one.
+    limit_minutes: the scheduler's time limit for this job, counted from now, or None.
     """
 
     def __init__(self, limit_minutes: float | None = None) -> None:
@@ -75,7 +75,7 @@ class StopRequest:
 
 @contextmanager
 def listening() -> Iterator[StopRequest]:
-    """A `StopRequest` while the block lasts; afterwards signals do what they did before."""
+    """Yield a `StopRequest`; restore the handlers of signals at the end of the block."""
     before = {number: signal.getsignal(number) for number in SIGNALS}
     try:
         yield StopRequest()
@@ -87,8 +87,8 @@ def listening() -> Iterator[StopRequest]:
 def scheduler_limit(runtime_minutes: float | None) -> float | None:
     """Minutes that this job may take from now, or None for no limit.
 
-    That is `runtime` of its rule under a scheduler, and in any case no longer than to
-    TRIPTYCH_DEADLINE, seconds since 1970. Raises ValueError for a deadline that is no number.
+    Under a scheduler that is the `runtime` of its rule. TRIPTYCH_DEADLINE, in seconds since 1970,
+    limits it in any case. Raises ValueError for a deadline that is no number.
     """
     enforced = not SCHEDULERS.isdisjoint(os.environ)
     limits = [runtime_minutes] if enforced and runtime_minutes is not None else []

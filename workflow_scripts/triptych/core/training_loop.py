@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 
 class Training(Protocol):
-    """All that changes from step to step."""
+    """State of a training."""
 
     @property
     def done(self) -> int:

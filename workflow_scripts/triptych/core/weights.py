@@ -1,4 +1,4 @@
-"""Files of networks: PyTorch's weights read without running a pickle, safetensors, ONNX."""
+"""Files of networks: PyTorch's weights, read without unpickling; safetensors; ONNX."""
 
 import contextlib
 import logging
@@ -38,19 +38,19 @@ def read_state_dict(path: str | os.PathLike[str], expected: str) -> dict[str, Te
 
 
 def differences(
-    found: Mapping[str, tuple[int, ...]], expected: Mapping[str, tuple[int, ...]]
+    actual: Mapping[str, tuple[int, ...]], expected: Mapping[str, tuple[int, ...]]
 ) -> str:
-    """How tensors by name and shape differ from those expected, in words; "" where they don't."""
+    """Describe how tensors' names and shapes differ from the expected ones; "" if they don't."""
     reshaped = [
-        f"{name} {found[name]} instead of {expected[name]}"
-        for name in sorted(found.keys() & expected.keys())
-        if found[name] != expected[name]
+        f"{name} {actual[name]} instead of {expected[name]}"
+        for name in sorted(actual.keys() & expected.keys())
+        if actual[name] != expected[name]
     ]
     return "; ".join(
         f"{len(names)} {what} ({', '.join(names[:3])}{', ...' if len(names) > 3 else ''})"
         for what, names in (
-            ("missing", sorted(expected.keys() - found.keys())),
-            ("unknown", sorted(found.keys() - expected.keys())),
+            ("missing", sorted(expected.keys() - actual.keys())),
+            ("unknown", sorted(actual.keys() - expected.keys())),
             ("of another shape", reshaped),
         )
         if names
@@ -63,10 +63,10 @@ def shapes(state: Mapping[str, Tensor]) -> dict[str, tuple[int, ...]]:
 
 
 def _reason(error: Exception) -> str:
-    """One line, without torch's advice to read the file in spite of what it may do."""
+    """First line of an error, without torch's advice to unpickle the file."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = [line for line in lines if "weights_only" not in line]
-    return f"{type(error).__name__}: {told[0]}" if told else type(error).__name__
+    reasons = [line for line in lines if "weights_only" not in line]
+    return f"{type(error).__name__}: {reasons[0]}" if reasons else type(error).__name__
 
 
 OPSET = 20
@@ -117,7 +117,7 @@ def quantise(path: Path) -> None:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Nothing below an error is logged: the exporter narrates on every level."""
+    """Silence warnings and lower levels, on which the exporter logs every step."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:

@@ -1,0 +1,66 @@
+"""What Snakemake reads before it plans: config, sources of downloads, the studies, code."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from triptych.core.config import check_config, check_unique_keys, completed, read_yaml
+from triptych.core.job_lock import SNAKEMAKE, this_process
+from triptych.core.provenance import RESUME, Code, link_to, planned_code, python_path
+from triptych.scale import scale_of
+from triptych.studies import workflows
+
+INFRASTRUCTURE = True
+
+
+class Planned(NamedTuple):
+    """What the rules read.
+
+    config: complete; sources: resources/sources.yaml; scale: the label of the run's results;
+    studies: each study's Workflow by its name; code: digests; shipped: a prefix of the paths of
+    files that the repository ships.
+    """
+
+    config: dict[str, Any]
+    sources: dict[str, Any]
+    scale: str
+    studies: dict[str, Any]
+    code: Code
+    shipped: str
+
+
+def plan(
+    config: Mapping[str, Any], source: Path, files: Sequence[str | Path], main: bool
+) -> Planned:
+    """Check a config, and set the environment that all jobs get.
+
+    config: as Snakemake has merged it; source: the folder of the workflow; files: the Snakefile and
+    the config's files; main: False for the Snakemake of a cluster's job.
+    Raises ConfigError, and CodeChanged where a cluster's job would read other files than planned.
+    """
+    read = [
+        *map(Path, files),
+        *(source / name for name in ("Snakefile", "config.yaml", "config/schema.yaml")),
+        *sorted([*source.glob("config/*/*.yaml"), *source.glob("rules/*.smk")]),
+        source / "resources" / "sources.yaml",
+    ]
+    for file in files[1:]:
+        check_unique_keys(Path(file))
+    config = completed(config, source)
+    check_config(config, source / "config" / "schema.yaml")
+    sources = read_yaml(source / "resources" / "sources.yaml")
+    # Snakemake knows inputs by their paths: elsewhere than in a checkout those of shipped files
+    # begin with this link, so that another clone or wheel with the same files makes nothing stale.
+    here = source == Path.cwd()
+    os.environ["PYTHONPATH"] = python_path()
+    os.environ[SNAKEMAKE] = this_process()
+    os.environ[RESUME] = config["resume"]
+    return Planned(
+        config,
+        sources,
+        scale_of(config, source),
+        {name: module.Workflow(config, sources) for name, module in workflows().items()},
+        planned_code(read, main),
+        "" if here else f"{link_to(source, '.snakemake/triptych/shipped')}/",
+    )
