@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from triptych.apps.pictures.work_list import Item
-from triptych.core.errors import told
+from triptych.core.errors import error_message
 from triptych.core.progress import Progress
 from triptych.style.data.enlarging import enlarged, reduced
 from triptych.style.data.image_files import (
@@ -68,7 +68,7 @@ class Stylizer:
                 except TooLargeError:
                     self.left.append(item)
                 except Exception as problem:  # it ends this input's work, not the others'
-                    failures.append((item.source, told(problem)))
+                    failures.append((item.source, error_message(problem)))
                 progress.advance()
         return failures
 
