@@ -1,17 +1,13 @@
 """`triptych serve` and the page of hits: asked over HTTP, and opened in Chromium."""
 
-import email
-import email.policy
 import http.client
 import io
 import re
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
@@ -115,80 +111,6 @@ def test_a_sound_and_its_picture_are_those_of_the_segment(server):
     assert len(heard) == pytest.approx(320_000, rel=0.02)
     status, headers, picture = ask(server, "/picture/3")
     assert headers["Content-Type"] == "image/png" and Image.open(io.BytesIO(picture)).size[0] == 160
-
-
-@pytest.mark.parametrize(
-    ("asked", "status", "cut"),
-    [
-        ("bytes=10-19", 206, slice(10, 20)),
-        ("bytes=10-", 206, slice(10, None)),
-        ("bytes=-7", 206, slice(-7, None)),
-        ("bytes=5-2", 400, None),
-        ("bytes=99999999-", 416, None),
-        ("bytes=" + 5000 * "9" + "-", 400, None),
-    ],
-)
-def test_a_player_may_ask_for_a_part(server, asked, status, cut):
-    whole = ask(server, "/sound/0")[2]
-    told, headers, content = ask(server, "/sound/0", Range=asked)
-    assert told == status
-    if cut is not None:
-        first, last = cut.indices(len(whole))[0], cut.indices(len(whole))[1] - 1
-        assert content == whole[cut]
-        assert headers["Content-Range"] == f"bytes {first}-{last}/{len(whole)}"
-
-
-def test_several_parts_come_as_one_answer(server):
-    whole = ask(server, "/sound/0")[2]
-    status, headers, content = ask(server, "/sound/0", Range="bytes=0-9,100-119")
-    assert status == 206
-    head = f"Content-Type: {headers['Content-Type']}\r\n\r\n".encode()
-    parts = email.message_from_bytes(head + content, policy=email.policy.HTTP).get_payload()
-    assert [part.get_payload(decode=True) for part in parts] == [whole[:10], whole[100:120]]
-
-
-@pytest.mark.parametrize("path", ["/?q=high", "/sound/0", "/picture/0", "/sound/99"])
-def test_a_head_is_what_a_get_would_be_headed_with(server, path):
-    got, head = ask(server, path), ask(server, path, "HEAD")
-    assert head[0] == got[0] and head[2] == b""
-    named = ("Content-Length", "Content-Type", "Content-Security-Policy", "Cache-Control")
-    assert [head[1][name] for name in named] == [got[1][name] for name in named]
-    assert int(head[1]["Content-Length"]) == len(got[2])
-
-
-def test_a_hundred_clients_at_once_are_all_answered(server):
-    with ThreadPoolExecutor(100) as clients:
-        asked = [f"/?q=high{' ' * n}".replace(" ", "+") for n in range(50)]
-        asked += [f"/{kind}/{n % 5}" for n in range(25) for kind in ("sound", "picture")]
-        assert {status for status, *_ in clients.map(lambda path: ask(server, path), asked)} == {
-            200
-        }
-
-
-@pytest.mark.parametrize(
-    ("sent", "status"),
-    [
-        ("GET http://[/ HTTP/1.1\r\nHost: {host}\r\n\r\n", b"404"),
-        ("GET /?q=%ff%00 HTTP/1.1\r\nHost: {host}\r\n\r\n", b"200"),
-        ("POST / HTTP/1.1\r\nHost: {host}\r\nContent-Length: 0\r\n\r\n", b"405"),
-        ("nonsense\r\n\r\n", b"400"),
-        ("GET / HTTP/1.1\r\n\r\n", b"400"),
-    ],
-)
-def test_an_odd_request_is_answered(server, sent, status):
-    with socket.create_connection(("127.0.0.1", server.port), 30) as client:
-        client.sendall(sent.format(host=f"127.0.0.1:{server.port}").encode())
-        assert client.recv(100).split()[1] == status
-
-
-@pytest.mark.parametrize("sent", ["", "GET /sou", "GET /sound/0 HTTP/1.1\r\nHost: {host}\r\n\r\n"])
-def test_a_client_may_hang_up(server, sent):
-    for _ in range(5):
-        client = socket.create_connection(("127.0.0.1", server.port), 30)
-        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # by reset
-        client.sendall(sent.format(host=f"127.0.0.1:{server.port}").encode())
-        client.close()
-    assert ask(server, "/sound/0")[0] == 200
 
 
 def test_only_the_latest_sounds_are_kept(server, monkeypatch):

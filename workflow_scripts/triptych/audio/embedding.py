@@ -53,7 +53,16 @@ def embed_clips(
         return model.embed_audio(waveforms[:, : int(lengths.max())].to(device), lengths)
 
     portion = OomRetry(max(map(len, groups), default=0), "clips", ADVICE)
-    return _embedded(model, groups, read, embed, portion, device, precision, interrupt)
+    return _embedded(
+        model,
+        groups,
+        read,
+        embed,
+        portion=portion,
+        device=device,
+        precision=precision,
+        interrupt=interrupt,
+    )
 
 
 def embed_captions(
@@ -76,7 +85,16 @@ def embed_captions(
         return model.embed_text({name: value[part].to(device) for name, value in tokens.items()})
 
     portion = OomRetry(CAPTIONS, "captions", ADVICE)
-    return _embedded(model, groups, read, embed, portion, device, precision, interrupt)
+    return _embedded(
+        model,
+        groups,
+        read,
+        embed,
+        portion=portion,
+        device=device,
+        precision=precision,
+        interrupt=interrupt,
+    )
 
 
 def by_length(frames: Sequence[int], room: int) -> list[list[int]]:

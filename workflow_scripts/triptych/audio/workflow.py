@@ -17,7 +17,9 @@ from triptych.report.files import products
 CHANGES_NOTHING = (
     # Speed, and what a run leaves behind for looking at.
     *(f"audio.stages.*.{key}" for key in ("workers", "checkpoint_minutes")),
-    *("audio.stages.*.chunk", "audio.search_page.*", "audio.submission.*"),
+    "audio.stages.*.chunk",
+    "audio.search_page.*",
+    "audio.submission.*",
     # How a language model is reached and paid.
     "audio.captions.base_url",
     "audio.captions.open_requests",
@@ -27,7 +29,9 @@ CHANGES_NOTHING = (
     "audio.captions.budget",
     "audio.captions.cache",
     # Where sound lies: FLAC gives the same samples as int16.
-    *("audio.sources.audiocaps.path", "audio.sources.*.shards", "audio.keep_downloads"),
+    "audio.sources.audiocaps.path",
+    "audio.sources.*.shards",
+    "audio.keep_downloads",
 )
 """Patterns of the keys whose values change no number."""
 COUNT_AS_ONE = {"audio.sources.audiocaps.source": ("path", "mp3")}

@@ -234,8 +234,8 @@ class Asker:
                         other.cancel()
         if isinstance(failure, ServiceError | BudgetReached):
             remaining = sum(key not in self.answers for key in missing)
-            kept = f"the answers are kept in {self._settings['cache']} and not paid for again"
-            raise type(failure)(f"{failure} {remaining} requests remain; {kept}.")
+            stored = f"the answers are kept in {self._settings['cache']} and not paid for again"
+            raise type(failure)(f"{failure} {remaining} requests remain; {stored}.")
         if failure:
             raise failure
 

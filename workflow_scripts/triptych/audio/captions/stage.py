@@ -119,8 +119,8 @@ def by_service(
     items_by_key = {request(item).key: item for item in items}
     judged: list[Written] = []
 
-    def judge(asked: Request, answer: Answer) -> None:
-        judged.append(chosen(items_by_key[asked.key]))
+    def judge(sent: Request, answer: Answer) -> None:
+        judged.append(chosen(items_by_key[sent.key]))
         if len(judged) >= JUDGED:
             check_yield(judged, settings)
 

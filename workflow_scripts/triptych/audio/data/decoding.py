@@ -84,7 +84,7 @@ def opened(path: str | os.PathLike[str]) -> Iterator[soundfile.SoundFile]:
     with sound:
         if sound.frames == 0 or sound.frames >= UNKNOWN_FRAMES:
             # Such a FLAC may hold sound (written into a pipe), but libsndfile cannot read it.
-            more = " or doesn't say how many: encode it anew" if sound.frames else ""
+            more = " or doesn't say how many: encode it again" if sound.frames else ""
             raise AudioProblem(f"{path}: holds no samples{more}")
         if not LOWEST_RATE <= sound.samplerate <= HIGHEST_RATE:
             raise AudioProblem(
@@ -110,7 +110,7 @@ def why_unreadable(path: str | os.PathLike[str], reason: str) -> str:
 
 
 def _told_bytes(sound: soundfile.SoundFile) -> tuple[int, int] | None:
-    """(bytes of sound that a WAV's header tells, bytes that there are) where they are too few."""
+    """(bytes of sound in a WAV's header, bytes in the file) if they are too few."""
     sizes = re.search(r"^data : (\d+) \(should be (\d+)\)", sound.extra_info, re.MULTILINE)
     if sizes is None:
         return None

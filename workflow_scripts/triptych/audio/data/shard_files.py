@@ -89,7 +89,7 @@ def read_clip(
     if len(samples) != frames:
         raise InputError(
             f"{shard}: {frames} samples expected from byte {offset} on (window from {start}), "
-            f"found {len(samples)}: the file is damaged; delete its folder to have it made anew"
+            f"found {len(samples)}: the file is damaged; delete its folder and run again"
         )
     return np.multiply(samples, np.float32(1 / FULL_SCALE), dtype=np.float32)
 

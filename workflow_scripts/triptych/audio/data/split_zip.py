@@ -1,8 +1,8 @@
 """Zip archives in several parts (X.z01, X.z02, ..., X.zip), read without joining them.
 
 WavCaps comes like this, 5 GB a part; joining FreeSound's would need another half terabyte. So
-`zipfile` reads the parts as one file that ends as an archive of one part does: what differs
-is told in PKWARE's APPNOTE.TXT (sections 4.3.14 to 4.3.16).
+`zipfile` reads the parts as one file that ends as an archive of one part does (PKWARE's
+APPNOTE.TXT, sections 4.3.14 to 4.3.16).
 """
 
 import io

@@ -15,8 +15,15 @@ import pandas as pd
 from triptych.core.errors import InputError
 
 CLIP_COLUMNS = (
-    *("clip", "dataset", "split", "file_name", "sound_id"),
-    *("youtube_id", "seconds", "keywords", "path"),
+    "clip",
+    "dataset",
+    "split",
+    "file_name",
+    "sound_id",
+    "youtube_id",
+    "seconds",
+    "keywords",
+    "path",
 )
 CAPTION_COLUMNS = ("clip", "position", "caption")
 QUERY_COLUMNS = ("query", "caption")
@@ -116,7 +123,7 @@ def read_strings(path: str | Path, required: Sequence[str]) -> pd.DataFrame:
     if 0 < len(last) < len(table.columns):
         raise InputError(
             f"{path}: its last row has {len(last)} fields, expected {len(table.columns)}; the file "
-            "may have been cut: take it anew from its source"
+            "may have been cut: fetch it again"
         )
     return table
 
@@ -134,7 +141,7 @@ def sound_id(text: str, where: object) -> str:
     if not (stripped.isascii() and stripped.isdigit()):
         raise InputError(
             f"{where}: the Freesound id is {text!r}; expected are digits, or 'Not found'. "
-            "A spreadsheet may have changed the file: take it anew from its source."
+            "A spreadsheet may have changed the file: fetch it again."
         )
     return stripped
 

@@ -20,12 +20,12 @@ class Draws:
 
     band: Band | None = None
     masks: Masks | None = None
-    kept: Any = None  # what the audio encoder's settings drew
+    patchout: Any = None  # drawn by the audio encoder's settings
 
 
 def draw(settings: ModelSettings, training: TrainingSettings, generator: torch.Generator) -> Draws:
     """Decide for one step; `generator` lives on the CPU."""
-    band, masks, kept = None, None, None
+    band, masks, patchout = None, None, None
     mel = MelSettings()
     if training.band_jitter:
         band = draw_band(mel, generator)
@@ -33,8 +33,8 @@ def draw(settings: ModelSettings, training: TrainingSettings, generator: torch.G
     if any(widest):
         masks = draw_masks(mel.mels, settings.segment_frames, widest, generator)
     if training.patchout:
-        kept = settings.audio.draw(settings.segment_frames, generator)
-    return Draws(band, masks, kept)
+        patchout = settings.audio.draw(settings.segment_frames, generator)
+    return Draws(band, masks, patchout)
 
 
 def segments_with_audio(
@@ -88,7 +88,7 @@ class RetrievalModel(nn.Module):
         counted = lengths.tolist() if isinstance(lengths, Tensor) else list(lengths)
         segments, owners = segments_with_audio(waveforms, counted, self.settings.segment_samples)
         mel = self.mel(segments, draws.band, draws.masks)
-        embedded = self.audio(mel) if draws.kept is None else self.audio(mel, draws.kept)
+        embedded = self.audio(mel) if draws.patchout is None else self.audio(mel, draws.patchout)
         embedded = embedded.float()
         sums = embedded.new_zeros(len(counted), embedded.shape[1]).index_add(0, owners, embedded)
         counts = torch.bincount(owners, minlength=len(counted))

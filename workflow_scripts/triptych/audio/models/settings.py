@@ -88,7 +88,8 @@ class ModelSettings:
     @classmethod
     def from_table(cls, table: Mapping[str, Any]) -> "ModelSettings":
         """The settings that `to_table` wrote."""
-        return cls(**{**table, "audio": from_table(table["audio"])})
+        values = {**table, "audio": from_table(table["audio"])}
+        return cls(**values)
 
 
 def read_model_table(folder: str | os.PathLike[str]) -> dict[str, Any]:

@@ -79,4 +79,5 @@ class Transformer(nn.Module):
 def _settings(config: Mapping[str, Any], dropout: float) -> Any:
     from transformers import AutoConfig
 
-    return AutoConfig.for_model(**{**config, **dict.fromkeys(DROPOUTS, dropout)})
+    values = {**config, **dict.fromkeys(DROPOUTS, dropout)}
+    return AutoConfig.for_model(**values)

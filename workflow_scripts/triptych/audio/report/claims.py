@@ -53,12 +53,14 @@ _LANGUAGE_MODEL = Need("written", "new captions by a language model, not by a te
 _WRITTEN = (
     replace(_LANGUAGE_MODEL, substitute="captions by a template"),
     Need(
-        *("new captions", "nine tenths of the new captions"),
+        "new captions",
+        "nine tenths of the new captions",
         least=ENOUGH_DATA * NEW_CAPTIONS,
         substitute="fewer new captions",
     ),
     Need(
-        *("writer", f"new captions by {PAPER_MODEL}"),
+        "writer",
+        f"new captions by {PAPER_MODEL}",
         among=(PAPER_MODEL,),
         substitute="captions by another model",
     ),
@@ -98,22 +100,28 @@ def _claim(name: str, rule: str, judge: Callable[[Run], Finding], *needs: Need) 
 
 _MAIN = (
     Need(
-        *("main pair", "PaSST-N with roberta-large as main pair"),
+        "main pair",
+        "PaSST-N with roberta-large as main pair",
         among=_names([BEST]),
         substitute="other encoders",
     ),
     _published("main"),
     Need(
-        *("finetuned_human runs", f"{PAPER_RUNS} runs with human captions", PAPER_RUNS),
+        "finetuned_human runs",
+        f"{PAPER_RUNS} runs with human captions",
+        PAPER_RUNS,
         substitute="fewer runs",
     ),
 )
 _ENSEMBLE = (
     Need(
-        *("member count", f"an ensemble of {PAPER_MEMBERS}", PAPER_MEMBERS, PAPER_MEMBERS),
+        "member count",
+        f"an ensemble of {PAPER_MEMBERS}",
+        PAPER_MEMBERS,
+        PAPER_MEMBERS,
         substitute="other members",
     ),
-    Need(*("members", "the report's members"), every=_names(ENSEMBLE), substitute="other members"),
+    Need("members", "the report's members", every=_names(ENSEMBLE), substitute="other members"),
     _published("member"),
 )
 
@@ -293,7 +301,9 @@ CLAIMS = (
         no_other_ensemble_is_better,
         *_ENSEMBLE,
         Need(
-            *("smaller ensembles", "all ensembles of fewer members", 2**PAPER_MEMBERS - 2),
+            "smaller ensembles",
+            "all ensembles of fewer members",
+            2**PAPER_MEMBERS - 2,
             substitute="other members",
         ),
         Need("larger ensembles", "an ensemble of more members", least=1),

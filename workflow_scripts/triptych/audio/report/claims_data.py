@@ -58,9 +58,9 @@ def read_data(frames: Mapping[str, pd.DataFrame], trained: Mapping[str, Any]) ->
     """From counts.csv and manifest.csv of the evaluated corpus, every captions.csv, and
     variations.csv and usage.csv of the new captions. trained: `Workflow.trained`."""
     counts, manifest = frames["counts"], frames["manifest"]
-    there = counts["train"].where(counts["train"] == 0, counts["train"] + counts["excluded"])
+    clips = counts["train"].where(counts["train"] == 0, counts["train"] + counts["excluded"])
     clips: dict[tuple[str, str], int] = {}
-    for dataset, split, count in zip(counts["dataset"], counts["split"], there, strict=True):
+    for dataset, split, count in zip(counts["dataset"], counts["split"], clips, strict=True):
         for key in ((str(dataset), str(split)), (str(dataset), "")):
             clips[key] = clips.get(key, 0) + int(count)
     used = set(manifest.loc[manifest["role"] == "train", "clip"])
@@ -92,9 +92,9 @@ def planned_data(config: Mapping[str, Any]) -> AudioData:
         for split, part in clips_of(config, dataset).items():
             clips[dataset, split] = part.count
             clips[dataset, ""] = clips.get((dataset, ""), 0) + part.count
-    asked = config["captions"]
-    new = asked["variations"] * captions["clotho"]
-    return AudioData(clips, captions, new, 0, asked["backend"], asked["model"])
+    settings = config["captions"]
+    new = settings["variations"] * captions["clotho"]
+    return AudioData(clips, captions, new, 0, settings["backend"], settings["model"])
 
 
 def data_facts(
@@ -121,11 +121,11 @@ def data_facts(
         shares = [
             data.clips.get(key, 0) / count for key, count in CLIPS.items() if key[0] == dataset
         ]
-        said = data.captions.get(dataset, 0) / expected[dataset]
+        share = data.captions.get(dataset, 0) / expected[dataset]
         facts[f"{dataset} source"] = {source}
         # Of what is not there it has been said already.
         facts[f"{dataset} recordings"] = min(shares) if source == "published" else 1
-        facts[f"{dataset} captions"] = said if source == "published" else 1
+        facts[f"{dataset} captions"] = share if source == "published" else 1
     return facts
 
 
@@ -139,30 +139,33 @@ def counted(
 ) -> dict[str, dict[str, float]]:
     """Numbers of each data set by the keys of `claims._STATED`, from every clips.csv and
     captions.csv, the challenge's queries.csv and the new captions as they were written."""
-    found = {}
+    by_dataset = {}
     lists = dict(iter(clips.groupby("dataset")))
-    for dataset, said in captions.groupby(_dataset_of(captions["clip"])):
+    for dataset, rows in captions.groupby(_dataset_of(captions["clip"])):
         if dataset in DATASET_LABELS and dataset in lists:
-            found[str(dataset)] = _of(lists[dataset], said)
-    if "clotho" in found:
+            by_dataset[str(dataset)] = _of(lists[dataset], rows)
+    if "clotho" in by_dataset:
         new = unfiltered["clip"].str.startswith("clotho/development/")
-        found["clotho"] |= {"asked": float(len(asked)), "new captions": float(new.sum())}
-    return found
+        by_dataset["clotho"] |= {
+            "asked": float(len(asked)),
+            "new captions": float(new.sum()),
+        }
+    return by_dataset
 
 
 def _of(clips: pd.DataFrame, captions: pd.DataFrame) -> dict[str, float]:
     parts = {str(split): float(count) for split, count in clips["split"].value_counts().items()}
-    said = captions["caption"].dropna()
-    words = said.map({caption: len(WORD.findall(caption)) for caption in said.unique()})
-    each = captions.groupby("clip").size()
+    texts = captions["caption"].dropna()
+    words = texts.map({caption: len(WORD.findall(caption)) for caption in texts.unique()})
+    of_clip = captions.groupby("clip").size()
     seconds = pd.to_numeric(clips.loc[clips["split"].isin(LABELLED), "seconds"]).dropna()
     lengths = {"shortest": seconds.min(), "longest": seconds.max()} if len(seconds) else {}
     return {
         **parts,
         "all": float(len(clips)),
         "labelled": float(clips["clip"].isin(set(captions["clip"])).sum()),
-        "fewest captions": float(each.min()),
-        "most captions": float(each.max()),
+        "fewest captions": float(of_clip.min()),
+        "most captions": float(of_clip.max()),
         "fewest words": float(words.min()),
         "most words": float(words.max()),
         "mean words": float(words.mean()),
@@ -172,15 +175,15 @@ def _of(clips: pd.DataFrame, captions: pd.DataFrame) -> dict[str, float]:
 
 def planned_lists(config: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     """`counted` as far as a config says: how many recordings and new captions."""
-    found = {}
+    totals = {}
     for dataset in DATASETS:
         if parts := clips_of(config, dataset):
             labelled = sum(
                 part.count for split, part in parts.items() if split != "retrieval_audio"
             )
             new = config["captions"]["variations"] * parts.get(DEVELOPMENT, Clips(0, 0)).captions
-            found[dataset] = {"labelled": float(labelled), "new captions": float(new)}
-    return found
+            totals[dataset] = {"labelled": float(labelled), "new captions": float(new)}
+    return totals
 
 
 def list_facts(lists: Mapping[str, Mapping[str, float]], study: AudioStudy) -> dict[str, Any]:
@@ -188,11 +191,11 @@ def list_facts(lists: Mapping[str, Mapping[str, float]], study: AudioStudy) -> d
     facts: dict[str, Any] = {"asked of GPT": study.backend != TEMPLATE}
     for dataset in DATASETS:
         source, values = _source(study.sources, dataset), lists.get(dataset)
-        there = source == "published" and values is not None
+        used = source == "published" and values is not None
         facts[f"{dataset} list"] = {
             "left out" if values is None and source == "published" else source
         }
-        facts[f"{dataset} listed"] = values["labelled"] if there and values else LISTED[dataset]
+        facts[f"{dataset} listed"] = values["labelled"] if used and values else LISTED[dataset]
     new = lists.get("clotho", {}).get("new captions", 0)
     facts["listed captions"] = new if facts["clotho list"] == {"published"} else NEW_CAPTIONS
     return facts

@@ -136,7 +136,15 @@ def read_run(
         for name in ("history", "ensembles", "subsets")
     )
     lists = counted(*(frames[name] for name in ("clips", "captions", "asked", "unfiltered")))
-    run = Run(chosen, history, subsets, frames["published"], lists, trained["exclude"], study)
+    run = Run(
+        queries=chosen,
+        history=history,
+        subsets=subsets,
+        published=frames["published"],
+        lists=lists,
+        exclude=trained["exclude"],
+        study=study,
+    )
     systems = [(kinds[tuple(row)], (row[1], row[2]), row[4]) for row in named.to_numpy()]
     synthesised = study.sources.get("clotho") == SYNTHESISED
     members = ensembles.loc[ensembles["name"] == "published", "member"].astype(str)

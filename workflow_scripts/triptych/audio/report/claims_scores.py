@@ -78,9 +78,9 @@ def with_leaks(judge: Callable[[Run], Finding]) -> Callable[[Run], Finding]:
     out."""
 
     def judged(run: Run) -> Finding:
-        found = judge(run)
-        told = f"{found.measured}; leaks kept out of training: {run.exclude}"
-        return replace(found, measured=told)
+        verdict = judge(run)
+        measured = f"{verdict.measured}; leaks kept out of training: {run.exclude}"
+        return replace(verdict, measured=measured)
 
     return judged
 
@@ -223,7 +223,7 @@ def no_other_ensemble_is_better(run: Run) -> Finding:
     worse = int((others["difference_high"] < 0).sum())
     ahead = int((others["difference_low"] > 0).sum())
     best = others.iloc[int(others["difference"].argmax())]
-    told = [f"{better} of {len(others)} other ensembles are better"] if better else []
+    sentences = [f"{better} of {len(others)} other ensembles are better"] if better else []
     low, high = 100 * best["difference_low"], 100 * best["difference_high"]
     named = f"{int(best['added'])} more" if best["added"] else f"{int(best['removed'])} fewer"
     return Finding(
@@ -233,7 +233,7 @@ def no_other_ensemble_is_better(run: Run) -> Finding:
         "intervals)",
         f"best other ({named}) minus this one {100 * best['difference']:+.2f} points "
         f"[{low:+.2f}, {high:+.2f}], simultaneous",
-        *((told, []) if ahead else ([], told)),
+        *((sentences, []) if ahead else ([], sentences)),
     )
 
 

@@ -129,7 +129,10 @@ def audio_sections(
             opened=(),
         ),
         Section(
-            *("audio-finetuning", "Fine-tuning", FINETUNING, [figures["audio_figure2"]]),
+            "audio-finetuning",
+            "Fine-tuning",
+            FINETUNING,
+            [figures["audio_figure2"]],
             opened=(),
         ),
         Section("audio-leaks", "Leaks", LEAKS, tables=leaks_tables(leaks), opened=()),

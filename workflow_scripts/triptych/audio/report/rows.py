@@ -16,8 +16,18 @@ from triptych.report.tables import DASH, number
 KEYS = ["stage", "audio_model", "text_model", "corpus", "captions", "seed", "system"]
 _TEXT = {
     *KEYS,
-    *("split", "subset", "relevance", "metric", "clip"),
-    *("dataset", "reason", "source", "sound_id", "youtube_id", "name", "member"),
+    "split",
+    "subset",
+    "relevance",
+    "metric",
+    "clip",
+    "dataset",
+    "reason",
+    "source",
+    "sound_id",
+    "youtube_id",
+    "name",
+    "member",
 }
 CLOTHO_EVALUATION = {"clips": 1045, "queries": 5225}
 PAPER_MEMBERS = 8

@@ -22,8 +22,19 @@ from triptych.audio.scoring.metrics import (
 )
 
 SUBSETS = (
-    *("corpus", "members", "models", "removed", "added", "validation_map_at_10"),
-    *("map_at_10", "low", "high", "difference", "difference_low", "difference_high", "place"),
+    "corpus",
+    "members",
+    "models",
+    "removed",
+    "added",
+    "validation_map_at_10",
+    "map_at_10",
+    "low",
+    "high",
+    "difference",
+    "difference_low",
+    "difference_high",
+    "place",
 )
 """Columns of subsets.csv. members: labels of runs, separated by blanks; removed, added: how many
 models fewer and more than in the published ensemble; difference: to that one, with the ends of

@@ -145,8 +145,8 @@ def ask(
     subsets = {"all": np.ones(len(columns), dtype=bool)}
     if scenes is not None:
         of_clips = scenes.set_index("clip").reindex(split.clips)
-        seen = of_clips["seen"].astype(str).to_numpy()[columns]
-        subsets |= {"seen": seen == "1", "unseen": seen == "0"}
+        flags = of_clips["seen"].astype(str).to_numpy()[columns]
+        subsets |= {"seen": flags == "1", "unseen": flags == "0"}
     return Questions(
         split=name,
         clips=split.clips,

@@ -29,7 +29,15 @@ SPLITS = ("validation", "evaluation")
 RUN_KEYS = ("stage", "audio_model", "text_model", "corpus", "captions", "seed", "system")
 METRICS = (
     *RUN_KEYS,
-    *("split", "subset", "relevance", "metric", "value", "low", "high", "queries", "clips"),
+    "split",
+    "subset",
+    "relevance",
+    "metric",
+    "value",
+    "low",
+    "high",
+    "queries",
+    "clips",
 )
 QUERIES = (*RUN_KEYS, "split", "query", "clip", "rank", "average_precision")
 ENSEMBLES = ("corpus", "name", "member")

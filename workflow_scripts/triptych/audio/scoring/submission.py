@@ -34,9 +34,9 @@ def submitted_systems(
     and not.
     """
 
-    def find(**wanted: Any) -> Mapping[str, Any]:
-        wanted["corpus"] = corpus
-        return next(run for run in runs if all(run[key] == wanted[key] for key in wanted))
+    def find(**keys: Any) -> Mapping[str, Any]:
+        keys["corpus"] = corpus
+        return next(run for run in runs if all(run[key] == keys[key] for key in keys))
 
     tuned = {"stage": "finetuned", "captions": "gpt"}
     ensemble = tuple(find(**tuned, audio_model=audio, text_model=text) for audio, text in members)

@@ -18,7 +18,7 @@ EVALUATED = ("validation", "evaluation", "challenge")
 
 @dataclass(frozen=True)
 class Queries:
-    """The clips of a split and the captions asked of them; clip "" where nobody is told which."""
+    """The clips of a split and its captions as queries; clip "" if the answer is not published."""
 
     clips: list[str]
     captions: list[str]

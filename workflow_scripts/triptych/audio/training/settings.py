@@ -47,7 +47,7 @@ class TrainingSettings:
     swap: probability that a caption is replaced by one of its variations
     longest_seconds: longer clips are cut to this, at random in training
     frequency_mask, time_mask: SpecAugment, the most mel bands and frames to hide; 0 for none
-    band_jitter: whether the mel bank's limits are drawn anew for each batch
+    band_jitter: whether the mel bank's limits are drawn for each batch
     patchout: whether the audio model's rows and columns of patches are dropped
     precision: float32, tf32, bf16, fp16 on GPUs, or auto until the device is known
     chunk: pairs that go through the model at a time (gradient cache); None for the whole batch

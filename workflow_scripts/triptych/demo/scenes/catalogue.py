@@ -130,28 +130,28 @@ def catalogue(settings: Settings) -> Catalogue:
         known = [scene for scene in scenes_found if scene.combination in trained]
         shared += known[: SHARES[split]]
         clotho[split] = scenes_found
-    made = Catalogue(
+    clips_made = Catalogue(
         {split: _clips("clotho", split, clotho[split], settings) for split in CLOTHO},
         _apportioned("audiocaps", plans["audiocaps"], AUDIOCAPS, settings),
         _apportioned("wavcaps", plans["wavcaps"], WAVCAPS, settings),
     )
-    _number(made, seed)
-    _share_between_splits(made.clotho, shared)
-    for clips in made.clotho.values():
+    _number(clips_made, seed)
+    _share_between_splits(clips_made.clotho, shared)
+    for clips in clips_made.clotho.values():
         clips[:] = [
             replace(clip, file_name=f"{title(clip.scene, number)}.wav")
             for number, clip in enumerate(clips)
         ]
-    _leak(made.clotho, made.wavcaps["FreeSound"], LEAKED, seed)
-    _leak(made.audiocaps, made.wavcaps["AudioSet_SL"], LEAKED_VIDEOS, seed)
-    for clips in made.audiocaps.values():
+    _leak(clips_made.clotho, clips_made.wavcaps["FreeSound"], LEAKED, seed)
+    _leak(clips_made.audiocaps, clips_made.wavcaps["AudioSet_SL"], LEAKED_VIDEOS, seed)
+    for clips in clips_made.audiocaps.values():
         clips[:] = [replace(clip, file_name=f"Y{clip.video_id}.wav") for clip in clips]
-    for part, clips in made.wavcaps.items():
+    for part, clips in clips_made.wavcaps.items():
         stems = [f"Y{c.video_id}" if part == "AudioSet_SL" else c.sound_id for c in clips]
         clips[:] = [
             replace(clip, file_name=f"{stem}.flac") for clip, stem in zip(clips, stems, strict=True)
         ]
-    return made
+    return clips_made
 
 
 def _clips(dataset: str, split: str, scenes: Sequence[Scene], settings: Settings) -> list[Clip]:
@@ -233,10 +233,10 @@ def _leak(
             place += 1
 
 
-def scene_table(made: Catalogue) -> pd.DataFrame:
+def scene_table(clips_made: Catalogue) -> pd.DataFrame:
     """The content of every clip except the challenge's, whose truth is not published."""
-    labelled = {split: made.clotho[split] for split in LABELLED}
-    trained = made.trained
+    labelled = {split: clips_made.clotho[split] for split in LABELLED}
+    trained = clips_made.trained
     rows = [
         {
             "clip": clip.name,
@@ -245,7 +245,7 @@ def scene_table(made: Catalogue) -> pd.DataFrame:
             "combination": clip.scene.combination,
             "seen": int(clip.scene.combination in trained),
         }
-        for split, clips in (labelled | made.audiocaps | made.wavcaps).items()
+        for split, clips in (labelled | clips_made.audiocaps | clips_made.wavcaps).items()
         for clip in clips
     ]
     return pd.DataFrame(rows)

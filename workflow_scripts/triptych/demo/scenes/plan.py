@@ -67,7 +67,7 @@ def scenes_to_find(
 
     Raises ValueError if there are not as many.
     """
-    seen, unseen = (
+    known, unseen = (
         [scenes[number] for number in generator.permutation(len(scenes))]
         for scenes in (
             [scene for scene in dict.fromkeys(trained) if scene not in without],
@@ -75,12 +75,12 @@ def scenes_to_find(
         )
     )
     new = unseen[: count // 2]
-    if count - len(new) > len(seen):
+    if count - len(new) > len(known):
         raise ValueError(
-            f"there are only {len(new) + len(seen)} different scenes, expected {count}: make the "
+            f"there are only {len(new) + len(known)} different scenes, expected {count}: make the "
             "split of audio.synthesis smaller, or its development split larger"
         )
-    scenes = new + seen[: count - len(new)]
+    scenes = new + known[: count - len(new)]
     return [scenes[number] for number in generator.permutation(len(scenes))]
 
 

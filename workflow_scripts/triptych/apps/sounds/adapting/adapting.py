@@ -1,4 +1,4 @@
-"""A trained model, taught a person's own recordings with captions by two linear maps.
+"""Adapt a trained model to a person's own captioned recordings, by two linear maps.
 
 The encoders stay as they are, so that each recording is heard once. What they embed is mapped
 anew: a to a + a A for recordings, t to t + t T for captions (adapters on frozen embeddings: Gao et

@@ -29,8 +29,19 @@ CUTOFFS = (10, 16)
 """Of the mean average precision: that of the challenges of 2023 and of 2025."""
 RECALLS = (1, 5, 10)
 COLUMNS = (
-    *("metric", "chance", "before", "before_low", "before_high", "after", "after_low"),
-    *("after_high", "gain", "gain_low", "gain_high", "queries", "recordings"),
+    "metric",
+    "chance",
+    "before",
+    "before_low",
+    "before_high",
+    "after",
+    "after_low",
+    "after_high",
+    "gain",
+    "gain_low",
+    "gain_high",
+    "queries",
+    "recordings",
 )
 FEW = 30
 """Recordings below which the intervals themselves are not to be trusted."""

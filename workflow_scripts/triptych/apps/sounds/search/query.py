@@ -62,7 +62,17 @@ def best_hits(index: Index, query: ArrayLike, count: int, each: int = 3) -> list
         before.append(row)
         file = os.fspath(index.root / entry.path)
         whole = len(entry.embeddings) == 1
-        hits.append(Hit(len(hits) + 1, float(scores[row]), file, start, end, whole, row))
+        hits.append(
+            Hit(
+                rank=len(hits) + 1,
+                score=float(scores[row]),
+                file=file,
+                start=start,
+                end=end,
+                whole=whole,
+                row=row,
+            )
+        )
         if len(hits) == count:
             break
     return hits
@@ -98,9 +108,9 @@ Vector = NDArray[np.float32]
 class Searcher:
     """Answers queries to an index, whose text side is read at the first text."""
 
-    def __init__(self, given: Path) -> None:
+    def __init__(self, place: Path) -> None:
         """given: the index, or the folder that it lies in. Raises InputError."""
-        self.path = index_path(given)
+        self.path = index_path(place)
         if not self.path.exists():
             raise InputError(f"there is no index {self.path}: make one with triptych index FOLDER")
         self.index = read_index(self.path)

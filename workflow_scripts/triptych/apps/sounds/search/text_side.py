@@ -54,7 +54,7 @@ class TextSide:
         except Exception as error:  # neither library has a type of its own for a damaged file
             raise InputError(
                 f"{folder} does not hold a text side that can be used ({error}); remove it and run "
-                "triptych index FOLDER again, which writes it anew"
+                "triptych index FOLDER again, which writes it again"
             ) from error
 
     def text(self, text: str) -> NDArray[np.float32]:
