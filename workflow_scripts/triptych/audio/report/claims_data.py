@@ -58,9 +58,9 @@ def read_data(frames: Mapping[str, pd.DataFrame], trained: Mapping[str, Any]) ->
     """From counts.csv and manifest.csv of the evaluated corpus, every captions.csv, and
     variations.csv and usage.csv of the new captions. trained: `Workflow.trained`."""
     counts, manifest = frames["counts"], frames["manifest"]
-    clips = counts["train"].where(counts["train"] == 0, counts["train"] + counts["excluded"])
+    available = counts["train"].where(counts["train"] == 0, counts["train"] + counts["excluded"])
     clips: dict[tuple[str, str], int] = {}
-    for dataset, split, count in zip(counts["dataset"], counts["split"], clips, strict=True):
+    for dataset, split, count in zip(counts["dataset"], counts["split"], available, strict=True):
         for key in ((str(dataset), str(split)), (str(dataset), "")):
             clips[key] = clips.get(key, 0) + int(count)
     used = set(manifest.loc[manifest["role"] == "train", "clip"])
