@@ -1,9 +1,8 @@
 """A name for each product; claims and the page, from the tidy files of all studies."""
 
-from triptych.studies import inputs_of
+from triptych.studies import page_input
 
-REPORT_FIGURES = [name for wing in WINGS.values() for name in wing.figures]
-PAGE_FILES, PAGE_SETTINGS = inputs_of(WINGS, "page")
+REPORT_FIGURES = [name for study in STUDIES.values() for name in study.figures]
 TEMPLATES = "workflow_scripts/triptych/report/templates"
 TEMPLATE_NAMES = ["page.html.j2", "table.html.j2", "style.css"]
 PACKAGES = (
@@ -12,7 +11,7 @@ PACKAGES = (
 
 
 # What is drawn together with others is a target all the same.
-for _name, (_said, _files) in TARGETS.items():
+for _name, (_title, _files) in TARGETS.items():
     if not rules.has(_name):
 
         rule:
@@ -21,13 +20,17 @@ for _name, (_said, _files) in TARGETS.items():
             input:
                 _files,
 
-        getattr(rules, _name).rule.docstring = _said
+        getattr(rules, _name).rule.docstring = _title
 
 
 rule report_study_claims:
     """Verdicts on one paper's claims."""
     input:
-        unpack(lambda w: {n: found(f) for n, f in WINGS[w.study].claims[0].items()}),
+        unpack(
+            lambda w: {
+                n: module_input(f) for n, f in STUDIES[w.study].claims[0].items()
+            }
+        ),
     output:
         "results/claims/{study}.csv",
     log:
@@ -35,14 +38,14 @@ rule report_study_claims:
     benchmark:
         "results/benchmarks/report_study_claims/{study}.tsv"
     wildcard_constraints:
-        study="|".join(WINGS),
+        study="|".join(STUDIES),
     conda:
         "../envs/report.yaml"
     params:
         study="triptych.{study}.study",
-        settings=lambda w: WINGS[w.study].claims[1],
+        settings=lambda w: STUDIES[w.study].claims[1],
         scale=SCALE,
-        provenance=made("results/provenance"),
+        provenance=module_param("results/provenance"),
         code=code(
             "report_study_claims", methods=lambda w: [f"triptych.{w.study}.study"]
         ),
@@ -53,7 +56,7 @@ rule report_study_claims:
 rule report_claims:
     """Verdicts on the papers' claims: results/claims.csv."""
     input:
-        expand("results/claims/{study}.csv", study=WINGS),
+        expand("results/claims/{study}.csv", study=STUDIES),
     output:
         report(
             "results/claims.csv",
@@ -76,12 +79,14 @@ rule report_claims:
 rule report_page:
     """The page that shows everything: results/report.html."""
     input:
-        **{name: found(files) for name, files in PAGE_FILES.items()},
+        **{n: module_input(files) for n, files in page_input(STUDIES).items()},
         figures=expand("results/figures/{name}.svg", name=REPORT_FIGURES),
-        pictures=[f"results/figures/{wing.picture}.png" for wing in WINGS.values()],
+        pictures=[f"results/figures/{study.picture}.png" for study in STUDIES.values()],
         captions=[shipped(f"resources/captions/{name}.rst") for name in REPORT_FIGURES],
         claims="results/claims.csv",
-        published_claims=[shipped(f"resources/published/{n}_claims.csv") for n in WINGS],
+        published_claims=[
+            shipped(f"resources/published/{n}_claims.csv") for n in STUDIES
+        ],
         sources=shipped("resources/sources.yaml"),
         colophon=shipped("docs/colophon.md"),
         templates=[shipped(f"{TEMPLATES}/{name}") for name in TEMPLATE_NAMES],
@@ -101,10 +106,10 @@ rule report_page:
             "published is the papers'; every other number was computed by this run."
         ),
         scale=SCALE,
-        facts={name: wing.facts() for name, wing in WINGS.items()},
-        settings=PAGE_SETTINGS,
+        facts={name: study.facts() for name, study in STUDIES.items()},
+        settings={name: study.page[1] for name, study in STUDIES.items()},
         packages=PACKAGES.split(),
-        provenance=made("results/provenance"),
+        provenance=module_param("results/provenance"),
         code=code("report_page"),
     script:
         "../workflow_scripts/report/page.py"
@@ -116,7 +121,7 @@ rule report_manifest:
     input:
         page="results/report.html",
         claims="results/claims.csv",
-        products=[file for wing in WINGS.values() for file in wing.products],
+        products=[file for study in STUDIES.values() for file in study.products],
         colophon=shipped("docs/colophon.md"),
         workflow=shipped("Snakefile"),
     output:
@@ -130,7 +135,7 @@ rule report_manifest:
     conda:
         "../envs/report.yaml"
     params:
-        provenance=made("results/provenance"),
+        provenance=module_param("results/provenance"),
         config=config,
         scale=SCALE,
         code=code("report_manifest"),

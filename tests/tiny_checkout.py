@@ -23,9 +23,13 @@ TINY = yaml.safe_load((ROOT / ".test" / "config.yaml").read_text())
 
 @dataclass(frozen=True)
 class Checkout:
-    """A checkout of its own, with a config overlay tiny.yaml beside config.yaml."""
+    """A checkout of its own, with a config overlay tiny.yaml beside config.yaml.
+
+    python_path: folder of a user's own modules.
+    """
 
     root: Path
+    python_path: str = ""
 
     def snakemake(self, *arguments, config="tiny.yaml", check=True, python=warm.COMMAND, cores=2):
         """Run snakemake there, with its jobs in warm processes; stdout and stderr as one text."""
@@ -51,7 +55,7 @@ class Checkout:
     def _run(self, command, config, cores):
         command += ["--cores", str(cores)] if cores else []
         command += ["--configfile", config] if config else []
-        environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+        environment = {**os.environ, "PYTHONPATH": self.python_path}
         return subprocess.run(
             command, cwd=self.root, env=environment, capture_output=True, text=True
         )

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from tiny_checkout import TINY, copy_checkout
+from tiny_checkout import TINY, Checkout, copy_checkout
 
 from triptych.core.config import merged
 from triptych.report.claims import judged
@@ -18,7 +18,7 @@ TASKS = ["hopper", "pendulum", "ant"]
 
 
 @pytest.fixture(scope="module")
-def ran(tmp_path_factory):
+def checkout(tmp_path_factory):
     """Beside Hopper Pendulum, recorded here, and Ant from Minari."""
     pytest.importorskip("minari")
     with pytest.MonkeyPatch.context() as patch:
@@ -27,8 +27,17 @@ def ran(tmp_path_factory):
         yield run_tasks(tmp_path_factory)
 
 
+@pytest.fixture(scope="module")
+def ran(checkout):
+    """Its results."""
+    return checkout.root / "results"
+
+
 def run_tasks(tmp_path_factory):
-    checkout = copy_checkout(tmp_path_factory.mktemp("pendulum"))
+    root = copy_checkout(tmp_path_factory.mktemp("pendulum")).root
+    checkout = Checkout(root, python_path=str(root / "own"))
+    (root / "own").mkdir()
+    (root / "own" / "own_tasks.py").write_text("REGISTERED = ()\n")
     environment, generator = gymnasium.make("Pendulum-v1"), np.random.default_rng(0)
     rows = []
     for episode in range(3):
@@ -42,7 +51,7 @@ def run_tasks(tmp_path_factory):
     with h5py.File(checkout.root / "pendulum.hdf5", "w") as stream:
         for key, values in zip(keys, zip(*rows, strict=True), strict=True):
             stream[key] = np.array(values)
-    task = {"source": "path", "path": "pendulum.hdf5", "environment": "Pendulum-v1"}
+    task = {"source": "path", "path": "pendulum.hdf5", "environment": "own_tasks:Pendulum-v1"}
     ant = {"source": "minari", "dataset": minari_sets.NAME, "environment": "Ant-v5"}
     ant |= {"options": {"max_episode_steps": 50}, "reference": [-325.6, 3879.7]}
     tasks = {"pendulum": task, "ant": ant}
@@ -50,7 +59,7 @@ def run_tasks(tmp_path_factory):
     overlay = {"rl": {"tasks": tasks, "sweeps": {"bcq": alone}, "latency": {"task": "pendulum"}}}
     (checkout.root / "mine.yaml").write_text(yaml.safe_dump(merged(TINY, overlay)))
     checkout.snakemake("rl", config="mine.yaml")
-    return checkout.root / "results"
+    return checkout
 
 
 def test_its_scores_are_returns_in_every_table_and_in_no_mean(ran):
@@ -101,3 +110,11 @@ def test_claims_do_not_count_them(ran):
 def test_bc_alone_trains_only_the_vae(ran):
     losses = next((ran / "rl").rglob("losses.csv")).read_text()
     assert "vae_loss" in losses and "critic_loss" not in losses
+
+
+def test_an_edit_of_its_environments_module_trains_it_again(checkout):
+    assert checkout.jobs(config="mine.yaml") == []
+    (checkout.root / "own" / "own_tasks.py").write_text("REGISTERED = (1,)\n")
+    jobs = checkout.jobs(config="mine.yaml")
+    trained = [job["wildcards"]["task"] for job in jobs if job["rule_name"] == "rl_train"]
+    assert set(trained) == {"pendulum"}

@@ -8,14 +8,14 @@ from triptych.report.crate import write_crate
 from triptych.report.manifest import read_records, write_manifest
 
 with job(snakemake):
-    params, given, made = snakemake.params, snakemake.input, snakemake.output
+    params, files, output = snakemake.params, snakemake.input, snakemake.output
     manifest = write_manifest(
-        made.manifest,
+        output.manifest,
         read_records(params.provenance),
-        [*map(str, given)],
+        [*map(str, files)],
         params.config,
         params.scale,
         SOURCE,
     )
-    licences = Path(given.colophon).read_text(encoding="utf-8").strip()
-    write_crate(made.crate, manifest, Path(given.workflow), licences)
+    licences = Path(files.colophon).read_text(encoding="utf-8").strip()
+    write_crate(output.crate, manifest, Path(files.workflow), licences)

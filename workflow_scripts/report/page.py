@@ -13,15 +13,16 @@ from triptych.report.manifest import of_this_run, read_records
 from triptych.report.page import Page, PageStudy, page_claims, page_figures, render_page
 from triptych.report.timings import timing_table, versions
 from triptych.scale import deciding
-from triptych.studies import files_of, studies
+from triptych.studies import page_files, studies
 
 with job(snakemake):
-    given, params = snakemake.input, snakemake.params
-    jobs = of_this_run(read_records(params.provenance), map(str, given))
-    captions = {Path(path).stem: Path(path).read_text(encoding="utf-8") for path in given.captions}
-    pictures = {Path(path).stem.split("_")[0]: Path(path) for path in given.pictures}
-    verdicts, published = pd.read_csv(given.claims), read_frames(given.published_claims)
-    sources = yaml.safe_load(Path(given.sources).read_text("utf-8"))
+    files, params = snakemake.input, snakemake.params
+    jobs = of_this_run(read_records(params.provenance), map(str, files))
+    captions = {Path(path).stem: Path(path).read_text(encoding="utf-8") for path in files.captions}
+    pictures = {Path(path).stem.split("_")[0]: Path(path) for path in files.pictures}
+    verdicts = pd.read_csv(files.claims)
+    published = read_frames(files.published_claims)
+    sources = yaml.safe_load(Path(files.sources).read_text("utf-8"))
     larger = deciding(params.scale, SOURCE, sources)
     parts = [
         PageStudy(
@@ -31,11 +32,11 @@ with job(snakemake):
             params.facts[name],
             page_claims(name, verdicts, published, study.CLAIMS, larger),
             study.sections(
-                files_of(name, given),
+                page_files(name, files),
                 params.settings[name],
-                page_figures(name, study.TITLES, given.figures, captions),
+                page_figures(name, study.TITLES, files.figures, captions),
             ),
-            study.headlines(files_of(name, given), params.settings[name]),
+            study.headlines(page_files(name, files), params.settings[name]),
             (pictures[name].stem, preview(pictures[name])),
         )
         for name, study in studies().items()
@@ -46,7 +47,7 @@ with job(snakemake):
         studies=parts,
         timings=timing_table(jobs),
         versions=versions(jobs, params.packages),
-        colophon=Path(given.colophon).read_text(encoding="utf-8"),
+        colophon=Path(files.colophon).read_text(encoding="utf-8"),
     )
     with atomic_path(snakemake.output[0]) as temporary:
         temporary.write_text(render_page(page), encoding="utf-8")

@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+INFRASTRUCTURE = True
+
 LAST = 1000
 """Place of a method whose file has no PLACE: behind those that have one, by name."""
 

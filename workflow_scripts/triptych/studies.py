@@ -10,6 +10,8 @@ not begun will lack to test each claim. Its rules stand in rules/<name>.smk.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from triptych.report.files import named_files
+
 if TYPE_CHECKING:  # Snakemake needs NAMES and no pandas
     from triptych.report.claims import Lacking
 
@@ -49,34 +51,32 @@ def workflows() -> dict[str, Any]:
 
 
 def foreseen(config: Mapping[str, Any], sources: Mapping[str, Any]) -> "dict[str, Lacking]":
-    """What a run of a config will lack to test each claim, by the claims' ids.
+    """What each claim needs that a run of this config will lack, by the claims' ids.
 
     sources: resources/sources.yaml. Raises ConfigError where a study's values don't fit together.
     """
-    found: dict[str, Lacking] = {}
+    lacking: dict[str, Lacking] = {}
     modules = workflows()
     for name, study in studies().items():
-        found |= study.lacking(modules[name].Workflow(config, sources), config["device"] == "cuda")
-    return found
+        workflow = modules[name].Workflow(config, sources)
+        lacking |= study.lacking(workflow, config["device"] == "cuda")
+    return lacking
 
 
-def inputs_of(wings: Mapping[str, Any], part: str) -> tuple[dict[str, list[str]], dict[str, Any]]:
-    """Inputs of a rule that asks every study for its `part`, claims or page, and their settings.
-
-    wings: each study's Workflow. An input's name begins with its study's; settings are by study.
-    """
-    asked = {name: getattr(wing, part) for name, wing in wings.items()}
-    files = {
-        f"{name}_{key}": paths for name, (own, _) in asked.items() for key, paths in own.items()
-    }
-    return files, {name: settings for name, (_, settings) in asked.items()}
-
-
-def files_of(name: str, given: Mapping[str, Any]) -> dict[str, list[str]]:
-    """A study's files among such inputs."""
-    start = f"{name}_"
+def page_input(workflows: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Input of the page: each study's files, by the study's name and theirs."""
     return {
-        key.removeprefix(start): [files] if isinstance(files, str) else list(map(str, files))
-        for key, files in given.items()
-        if key.startswith(start)
+        f"{name}_{key}": paths
+        for name, workflow in workflows.items()
+        for key, paths in workflow.page[0].items()
+    }
+
+
+def page_files(name: str, files: Mapping[str, Any]) -> dict[str, list[str]]:
+    """A study's files in the input of the page."""
+    prefix = f"{name}_"
+    return {
+        key.removeprefix(prefix): paths
+        for key, paths in named_files(files).items()
+        if key.startswith(prefix)
     }

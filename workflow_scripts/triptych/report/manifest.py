@@ -1,4 +1,4 @@
-"""results/manifest.json: what a run made, from what, by which jobs; and whether it is still so."""
+"""results/manifest.json: files, sources and jobs of a run, and their verification."""
 
 import hashlib
 import json
@@ -30,27 +30,29 @@ def read_records(folder: str | os.PathLike[str]) -> dict[str, Record]:
     return records
 
 
-def of_this_run(records: Mapping[str, Record], wanted: Iterable[str]) -> dict[str, Record]:
-    """The records of the jobs that `wanted` files come from, directly or not."""
-    maker = {output: path for path, each in records.items() for output in each.get("outputs", ())}
-    found: dict[str, Record] = {}
-    waiting = list(wanted)
+def of_this_run(records: Mapping[str, Record], files: Iterable[str]) -> dict[str, Record]:
+    """The records of the jobs that these files come from, directly or not."""
+    maker = {
+        output: path for path, record in records.items() for output in record.get("outputs", ())
+    }
+    jobs: dict[str, Record] = {}
+    waiting = list(files)
     while waiting:
         path = _maker(waiting.pop(), maker)
-        if path is not None and path not in found:
-            found[path] = records[path]
+        if path is not None and path not in jobs:
+            jobs[path] = records[path]
             waiting += records[path].get("inputs", ())
-    return dict(sorted(found.items()))
+    return dict(sorted(jobs.items()))
 
 
 def precisions(records: Mapping[str, Record]) -> dict[str, set[str]]:
-    """What `precision: auto` became in the jobs of each rule."""
-    found: dict[str, set[str]] = {}
-    for each in records.values():
-        found.setdefault(each["rule"], set()).update(
-            chosen["precision"] for chosen in each.get("precision", ())
+    """The precisions that `precision: auto` became, by rule."""
+    by_rule: dict[str, set[str]] = {}
+    for record in records.values():
+        by_rule.setdefault(record["rule"], set()).update(
+            choice["precision"] for choice in record.get("precision", ())
         )
-    return found
+    return by_rule
 
 
 def _maker(file: str, maker: Mapping[str, str]) -> str | None:
@@ -64,27 +66,27 @@ def _maker(file: str, maker: Mapping[str, str]) -> str | None:
 def write_manifest(
     path: str | os.PathLike[str],
     records: Mapping[str, Record],
-    wanted: Iterable[str],
+    files: Iterable[str],
     config: Mapping[str, Any],
     scale: str,
     source: Path = Path(),
 ) -> Record:
-    """Write and return what the run of `wanted` files is: jobs, hashes of outputs and of sources,
-    the inputs that no job made, config, and the commit of the checkout `source`."""
-    jobs = of_this_run(records, wanted)
-    made = [output for each in jobs.values() for output in each["outputs"]]
-    read = {file for each in jobs.values() for file in each.get("inputs", ())}
-    maker = dict.fromkeys(made, "")
+    """Write and return a description of the run that made these files: its jobs, config, commit of
+    the checkout `source`, hashes of outputs, and of sources, which no job made."""
+    jobs = of_this_run(records, files)
+    outputs = [output for job in jobs.values() for output in job["outputs"]]
+    read = {file for job in jobs.values() for file in job.get("inputs", ())}
+    maker = dict.fromkeys(outputs, "")
     sources = [file for file in sorted(read) if _maker(file, maker) is None]
     manifest = {
         "scale": scale,
         "config": config,
         **_commit(source),
         "jobs": {
-            name: {"rule": each["rule"], "attempts": each["attempts"], "sha256": sha256_of(name)}
-            for name, each in jobs.items()
+            name: {"rule": job["rule"], "attempts": job["attempts"], "sha256": sha256_of(name)}
+            for name, job in jobs.items()
         },
-        "outputs": _hashes(made),
+        "outputs": _hashes(outputs),
         "sources": _hashes(sources),
     }
     manifest["sha256"] = _digest(manifest)
@@ -95,7 +97,7 @@ def write_manifest(
 
 @dataclass(frozen=True)
 class Verified:
-    """What was looked at, and what isn't as it was: a sentence each."""
+    """Counts of verified files and jobs, and problems, a sentence each."""
 
     files: int
     jobs: int
@@ -130,7 +132,7 @@ def verify(manifest: str | os.PathLike[str], provenance: str | os.PathLike[str])
     for record in sorted(map(str, Path(provenance).rglob("*.json"))):
         if record not in records and Path(record).parent.name != "report_manifest":
             problems.append(f"{record}: the record of a job of another run (an earlier config?)")
-    problems += _left_over(known["outputs"])
+    problems += _unknown_files(known["outputs"])
     problems += _wrong_scales(known["outputs"], known["scale"])
     clean = "" if known["clean"] else ", with changes" if known["commit"] else ""
     commit = f"{known['commit'] or 'no commit'}{clean}"
@@ -148,7 +150,7 @@ def _differences(known: Mapping[str, str], kind: str) -> Iterator[str]:
             yield f"{name}: this {kind} isn't what it was when the run ended"
 
 
-def _left_over(outputs: Mapping[str, str]) -> Iterator[str]:
+def _unknown_files(outputs: Mapping[str, str]) -> Iterator[str]:
     """Files beside the tables and figures that no job of the run made."""
     for folder in sorted({Path(name).parent for name in outputs}):
         if folder.name in ("tables", "figures", "submissions"):

@@ -89,12 +89,16 @@ class Workflow:
         return algorithms_of(self.config, wildcards.stack)
 
     def methods(self, wildcards: Any) -> list[str]:
-        """The modules of the criteria and algorithms of a stack (core/provenance.py)."""
+        """The modules of a stack's criteria, algorithms and environment (core/provenance.py)."""
         rows = self.rows(wildcards.task, wildcards.stack)
+        environment = self.config["tasks"][wildcards.task].get("environment", "")
+        users = [environment.partition(":")[0]] if ":" in environment else []
         criteria = dict.fromkeys(run["method"] for run in rows if run["method"] != DENSE)
         algorithms = self.algorithms(wildcards) if rows[0]["trained"] else {}
-        return [f"triptych.rl.pruning.criteria.{name}" for name in criteria] + [
-            f"triptych.rl.algorithms.{ALGORITHMS[name].file}" for name in algorithms
+        return [
+            *(f"triptych.rl.pruning.criteria.{name}" for name in criteria),
+            *(f"triptych.rl.algorithms.{ALGORITHMS[name].file}" for name in algorithms),
+            *users,
         ]
 
     def pruning(self, wildcards: Any) -> dict[str, dict[str, Any]]:
