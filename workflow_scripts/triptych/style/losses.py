@@ -71,11 +71,15 @@ def content_term(
     return total / features[0].numel()
 
 
-def total_variation(images: Tensor) -> Tensor:
-    """Mean squared difference of horizontal neighbours plus that of vertical ones, [N]."""
+def total_variation(images: Tensor, again: Tensor | None = None) -> Tensor:
+    """Mean squared difference of horizontal neighbours plus that of vertical ones, [N].
+
+    again: a view of the images, whose gradients are then summed by direction
+    """
     colours, height, width = images.shape[-3:]
+    again = images if again is None else again
     along = images.diff(dim=-1).square().flatten(1).sum(1)
-    down = images.diff(dim=-2).square().flatten(1).sum(1)
+    down = again.diff(dim=-2).square().flatten(1).sum(1)
     return along / (colours * height * (width - 1)) + down / (colours * (height - 1) * width)
 
 
