@@ -15,11 +15,7 @@ from functools import cache
 from pathlib import Path
 from statistics import fmean
 
-import matplotlib
-import pandas as pd
 import yaml
-from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "workflow_scripts"))
@@ -27,10 +23,8 @@ sys.path.insert(0, str(ROOT / "workflow_scripts"))
 from triptych.apps.plan import Cost, Job, dry_run, read_costs, read_jobs, wall_seconds  # noqa: E402
 from triptych.core.config import read_config  # noqa: E402
 from triptych.report.claims import ON_ITS_DATA, WITH_SUBSTITUTES  # noqa: E402
-from triptych.report.palette import STYLE  # noqa: E402
 from triptych.report.statistics import Interval, mean_interval, ratio_interval  # noqa: E402
-from triptych.rl.report.figures import score_panels  # noqa: E402
-from triptych.rl.report.labels import METHOD_COLOURS, METHOD_LABELS, TASK_LABELS  # noqa: E402
+from triptych.rl.report.labels import METHOD_LABELS, TASK_LABELS  # noqa: E402
 from triptych.scale import FILES, REHEARSAL  # noqa: E402
 from triptych.studies import foreseen, studies  # noqa: E402
 
@@ -283,32 +277,6 @@ def longer() -> str:
     return "\n".join(lines)
 
 
-def draw_longer() -> None:
-    """Score against updates of the long run, on raw and on normalised observations."""
-    curves = pd.read_csv(LONG_RUN / "curves.csv").assign(algorithm="BC")
-    keys = ["task", "algorithm", "observations", "method", "update"]
-    found = curves.groupby(keys)["score_normalised_mean"].agg(["mean", "min", "max"]).reset_index()
-
-    def draw(axes: Axes, cells: pd.DataFrame, _task: str, _algorithm: str) -> None:
-        for method in ("dense", "snip", "grasp"):
-            for kind, dash in (("normalised", "dotted"), ("raw", "solid")):
-                line = cells[(cells["method"] == method) & (cells["observations"] == kind)]
-                colour, name = METHOD_COLOURS[method], f"{METHOD_LABELS[method]}, {kind}"
-                look = {"color": colour, "linestyle": dash, "label": name}
-                axes.plot(line["update"], line["mean"], **look)
-                if kind == "raw":
-                    ends = line["min"], line["max"]
-                    axes.fill_between(line["update"], *ends, color=colour, alpha=0.13, linewidth=0)
-        axes.xaxis.set_major_locator(MaxNLocator(3))
-        axes.xaxis.set_major_formatter(lambda update, _: f"{update:,.0f}")
-        axes.grid(axis="x", visible=False)
-        axes.set_ylim(bottom=0)
-
-    figure = score_panels(found, draw, "updates", legend_columns=3)
-    with matplotlib.rc_context(STYLE):
-        figure.savefig(LONG_RUN / "curves.svg", metadata={"Date": None, "Creator": None})
-
-
 def bench_rl_gpu() -> str:
     """As `bench_rl`, on a GPU."""
     return bench_rl("rl_gpu.csv")
@@ -494,7 +462,6 @@ def filled(text: str) -> str:
 
 
 if __name__ == "__main__":
-    draw_longer()
     CLAIMS.write_text(claims(), encoding="utf-8")
     for page in PAGES:
         if not page.is_symlink():

@@ -98,27 +98,6 @@ rule style_train:
         "../workflow_scripts/style/train.py"
 
 
-rule style_export:
-    """Write a network as ONNX, and compare it with the original in onnxruntime."""
-    input:
-        network=found(lambda w: STYLE.network(w.painting, w.variant)),
-    output:
-        network="results/style/networks/{painting}/{variant}/network.onnx",
-        parity="results/style/networks/{painting}/{variant}/parity.csv",
-    log:
-        "results/logs/style_export/{painting}-{variant}.log",
-    benchmark:
-        "results/benchmarks/style_export/{painting}-{variant}.tsv"
-    conda:
-        "../envs/style.yaml"
-    params:
-        painting="{painting}",
-        variant="{variant}",
-        code=code("style_export"),
-    script:
-        "../workflow_scripts/style/export.py"
-
-
 rule style_stylize:
     """Version 2: stylise photographs with one network."""
     input:

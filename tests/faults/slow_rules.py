@@ -8,7 +8,6 @@ SLOW_RULES = {
     "style_prepare_photographs": "results/style/photographs/embedded/crops.bin",
     "style_optimize": "results/style/optimize/losses/runs.csv",
     "style_train": "results/style/networks/mosaic/plain/network.safetensors",
-    "style_export": "results/style/networks/waves/shipped/network.onnx",
     "style_stylize": "results/style/stylised/waves/runs.csv",
     "style_quality": "results/style/quality/optimize/paintings.csv",
     "style_video": "results/style/video/waves/shipped/frames.mkv",

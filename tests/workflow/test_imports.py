@@ -8,7 +8,7 @@ SCRIPTS = Path(__file__).parents[2] / "workflow_scripts"
 WITH_TORCH = {
     *("audio_download_passt", "audio_finetune", "audio_pretrain"),
     *("rl_latency", "rl_prune", "rl_train"),
-    *("style_download_weights", "style_export", "style_fetch_weights", "style_optimize"),
+    *("style_download_weights", "style_fetch_weights", "style_optimize"),
     *("style_quality", "style_stylize", "style_time", "style_train"),
     "style_video",
     # They resize as everything else does, by PyTorch's bicubic.
