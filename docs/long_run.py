@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT / "workflow_scripts"))
 
 from triptych.report.palette import STYLE  # noqa: E402
 from triptych.rl.report.figures import score_panels  # noqa: E402
-from triptych.rl.report.labels import METHOD_COLOURS, METHOD_LABELS  # noqa: E402
+from triptych.rl.report.labels import METHOD_LOOKS  # noqa: E402
 
 LONG_RUN = ROOT / "docs/results/bc-long"
 
@@ -28,9 +28,10 @@ def draw() -> None:
         for method in ("dense", "snip", "grasp"):
             for kind, dash in (("normalised", "dotted"), ("raw", "solid")):
                 line = cells[(cells["method"] == method) & (cells["observations"] == kind)]
-                colour, name = METHOD_COLOURS[method], f"{METHOD_LABELS[method]}, {kind}"
-                look = {"color": colour, "linestyle": dash, "label": name}
-                axes.plot(line["update"], line["mean"], **look)
+                look = METHOD_LOOKS[method]
+                colour, name = look.colour, f"{look.label}, {kind}"
+                how = {"color": colour, "linestyle": dash, "label": name}
+                axes.plot(line["update"], line["mean"], **how)
                 if kind == "raw":
                     ends = line["min"], line["max"]
                     axes.fill_between(line["update"], *ends, color=colour, alpha=0.13, linewidth=0)

@@ -9,8 +9,7 @@ PAPER = ("config/paper.yaml", "config/beyond.yaml")
 
 def planned(checkout, target):
     """Jobs for a target at the papers' scale and beyond: (rule, text of the job)."""
-    config = ["--configfile", *PAPER, "--"]
-    text = checkout.snakemake("--dry-run", *config, target, config=None)
+    text = checkout.snakemake(target, "--dry-run", "--configfile", *PAPER, config=None)
     return re.findall(r"^(?:local)?rule (style_\w+):\n((?: .*\n)*)", text, re.MULTILINE)
 
 
