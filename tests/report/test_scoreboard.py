@@ -81,10 +81,15 @@ def test_an_alternative_text_says_what_the_figure_shows():
 
 
 def test_every_wings_numbers_come_from_its_table():
-    cells = [("Dense Model", 1.0, 1.1), ("SNIP (95% sparse)", 0.25, 0.26)]
+    cells = [
+        ("dense", "dense", 0, 1.0, 1.1),
+        ("snip", "coo", 95, 0.25, 0.26),
+        ("grasp", "coo", 95, 0.25, 0.2),
+    ]
     table = pd.DataFrame(
-        {"row": name, "column": network, "value": value, "published": printed, "seeds": 5}
-        for name, value, printed in [*cells, ("GraSP (95% sparse)", 0.25, 0.2)]
+        {"method": method, "format": form, "column": network, "sparsity_percent": level}
+        | {"value": value, "published": printed, "seeds": 5}
+        for method, form, level, value, printed in cells
         for network in ("actor", "critic", "vae")
     )
     ratios = pd.DataFrame(
