@@ -34,7 +34,7 @@ rule audio_pretrain:
     resources:
         gpu=GPU,
     params:
-        runs=made(AUDIO.rows("pretrained")),
+        runs=module_param(AUDIO.rows("pretrained")),
         audio_model=lambda w: AUDIO.config["audio_models"][w.pair.split("-")[0]],
         model=AUDIO.config["model"],
         training=lambda w: training_of(AUDIO.config, w.corpus, "pretraining"),
@@ -44,7 +44,7 @@ rule audio_pretrain:
         ),
         sources=AUDIO.inputs.sources,
         device=config["device"],
-        checkpoint=made("results/checkpoints/audio_pretrain/{pair}-{corpus}"),
+        checkpoint=module_param("results/checkpoints/audio_pretrain/{pair}-{corpus}"),
         code=code("audio_pretrain", AUDIO.encoders),
     script:
         "../workflow_scripts/audio/pretrain.py"
@@ -73,12 +73,12 @@ rule audio_finetune:
     resources:
         gpu=GPU,
     params:
-        runs=made(AUDIO.rows("finetuned")),
+        runs=module_param(AUDIO.rows("finetuned")),
         training=lambda w: training_of(AUDIO.config, w.corpus, "finetuning"),
         targets=AUDIO.config["model"]["targets"],
         sources=AUDIO.inputs.sources,
         device=config["device"],
-        checkpoint=made("results/checkpoints/audio_finetune/{pair}-{corpus}"),
+        checkpoint=module_param("results/checkpoints/audio_finetune/{pair}-{corpus}"),
         code=code("audio_finetune", AUDIO.encoders),
     script:
         "../workflow_scripts/audio/finetune.py"
@@ -104,9 +104,13 @@ rule audio_score:
     conda:
         "../envs/audio.yaml"
     params:
-        runs=made(AUDIO.scored),
+        runs=module_param(AUDIO.scored),
         members=AUDIO.config["ensemble"]["members"],
-        scenes=made(f"{SYNTHESISED}/scenes.csv") if AUDIO.inputs.synthesised else None,
+        scenes=(
+            module_param(f"{SYNTHESISED}/scenes.csv")
+            if AUDIO.inputs.synthesised
+            else None
+        ),
         code=code("audio_score"),
     script:
         "../workflow_scripts/audio/score.py"
@@ -126,7 +130,7 @@ rule audio_submit:
     conda:
         "../envs/audio.yaml"
     params:
-        runs=made(AUDIO.submitted),
+        runs=module_param(AUDIO.submitted),
         members=AUDIO.config["ensemble"]["members"],
         corpus=AUDIO.config["submitted"],
         code=code("audio_submit"),
@@ -155,7 +159,7 @@ rule audio_search_page:
     conda:
         "../envs/audio.yaml"
     params:
-        run=made(AUDIO.page_run),
+        run=module_param(AUDIO.page_run),
         settings=AUDIO.config["search_page"],
         scale=SCALE,
         code=code("audio_search_page"),

@@ -3,7 +3,7 @@
 from triptych.audio.experiments import training_of
 from triptych.audio.inputs import DOWNLOADED, DOWNLOADS, SYNTHESISED
 
-AUDIO = WINGS["audio"]
+AUDIO = STUDIES["audio"]
 KEEP, DATASETS = AUDIO.config["keep_downloads"], AUDIO.inputs.datasets
 AUDIO_CLIPS = expand("results/audio/data/{dataset}/clips.csv", dataset=DATASETS)
 AUDIO_CAPTIONS = expand("results/audio/data/{dataset}/captions.csv", dataset=DATASETS)
@@ -43,7 +43,7 @@ rule audio_synthesise:
 rule audio_download:
     """Download one file of the audio study's sources, checked."""
     output:
-        kept(f"{DOWNLOADS}/{{set}}/{{file}}", KEEP),
+        temp_unless(KEEP, f"{DOWNLOADS}/{{set}}/{{file}}"),
     log:
         "results/logs/audio_download/{set}-{file}.log",
     benchmark:
@@ -85,7 +85,7 @@ rule audio_download_wavcaps:
         part="{part}",
         repository=SOURCES["audio"]["wavcaps"]["repository"],
         revision=SOURCES["audio"]["wavcaps"]["revision"],
-        checkpoint=made("results/checkpoints/audio_download_wavcaps/{part}"),
+        checkpoint=module_param("results/checkpoints/audio_download_wavcaps/{part}"),
         code=code("audio_download_wavcaps"),
     script:
         "../workflow_scripts/audio/download_wavcaps.py"
@@ -96,7 +96,7 @@ rule audio_unpack_clotho:
     input:
         archive=AUDIO.inputs.clotho_archive,
     output:
-        kept(directory("results/audio/sound/clotho/{split}"), KEEP),
+        temp_unless(KEEP, directory("results/audio/sound/clotho/{split}")),
     log:
         "results/logs/audio_unpack_clotho/{split}.log",
     benchmark:
@@ -117,7 +117,7 @@ rule audio_unpack_mp3:
     input:
         archives=AUDIO.inputs.mp3_archives,
     output:
-        kept(directory("results/audio/sound/mp3/{dataset}"), KEEP),
+        temp_unless(KEEP, directory("results/audio/sound/mp3/{dataset}")),
     log:
         "results/logs/audio_unpack_mp3/{dataset}.log",
     benchmark:
@@ -148,9 +148,9 @@ rule audio_list_clotho:
     conda:
         "../envs/audio.yaml"
     params:
-        folder=made(CLOTHO.folder),
-        audio=made(CLOTHO.sound),
-        relevance=made(AUDIO.inputs.relevance),
+        folder=module_param(CLOTHO.folder),
+        audio=module_param(CLOTHO.sound),
+        relevance=module_param(AUDIO.inputs.relevance),
         code=code("audio_list_clotho"),
     script:
         "../workflow_scripts/audio/list_clotho.py"
@@ -172,8 +172,8 @@ rule audio_list_audiocaps:
     conda:
         "../envs/audio.yaml"
     params:
-        folder=made(AUDIOCAPS.folder),
-        audio=made(AUDIOCAPS.sound),
+        folder=module_param(AUDIOCAPS.folder),
+        audio=module_param(AUDIOCAPS.sound),
         code=code("audio_list_audiocaps"),
     script:
         "../workflow_scripts/audio/list_audiocaps.py"
@@ -195,8 +195,8 @@ rule audio_list_wavcaps:
     conda:
         "../envs/audio.yaml"
     params:
-        folder=made(WAVCAPS.folder),
-        audio=made(WAVCAPS.sound),
+        folder=module_param(WAVCAPS.folder),
+        audio=module_param(WAVCAPS.sound),
         parts=AUDIO.config["sources"]["wavcaps"]["parts"],
         code=code("audio_list_wavcaps"),
     script:
@@ -220,9 +220,11 @@ rule audio_shard:
         "../envs/audio.yaml"
     threads: 1 if AUDIO.inputs.synthesised else 2
     params:
-        audio=made(lambda wildcards: AUDIO.inputs.places(wildcards.dataset).sound),
+        audio=module_param(
+            lambda wildcards: AUDIO.inputs.places(wildcards.dataset).sound
+        ),
         kind=lambda wildcards: AUDIO.config["sources"][wildcards.dataset]["shards"],
-        checkpoint=made("results/checkpoints/audio_shard/{dataset}"),
+        checkpoint=module_param("results/checkpoints/audio_shard/{dataset}"),
         code=code("audio_shard"),
     script:
         "../workflow_scripts/audio/shard.py"
@@ -248,7 +250,9 @@ rule audio_corpus:
     params:
         splits=lambda wildcards: AUDIO.config["corpora"][wildcards.corpus]["splits"],
         exclude=lambda wildcards: AUDIO.config["corpora"][wildcards.corpus]["exclude"],
-        leaks=made(f"{SYNTHESISED if AUDIO.inputs.synthesised else DOWNLOADS}/leaks"),
+        leaks=module_param(
+            f"{SYNTHESISED if AUDIO.inputs.synthesised else DOWNLOADS}/leaks"
+        ),
         code=code("audio_corpus"),
     script:
         "../workflow_scripts/audio/corpus.py"
@@ -282,7 +286,7 @@ rule audio_caption:
     params:
         captions=AUDIO.config["captions"],
         splits=AUDIO.rephrased,
-        published=made(AUDIO.inputs.published_captions),
+        published=module_param(AUDIO.inputs.published_captions),
         code=code("audio_caption"),
     script:
         "../workflow_scripts/audio/caption.py"

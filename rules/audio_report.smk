@@ -66,7 +66,7 @@ rule audio_figure2:
     conda:
         "../envs/report.yaml"
     params:
-        runs=made(AUDIO.finetuned_main),
+        runs=module_param(AUDIO.finetuned_main),
         study=AUDIO.study,
         scale=SCALE,
         code=code("audio_figure2"),
@@ -91,7 +91,7 @@ rule audio_leaks:
     conda:
         "../envs/audio.yaml"
     params:
-        runs=made(AUDIO.compared_for_leaks),
+        runs=module_param(AUDIO.compared_for_leaks),
         exclusions=AUDIO.exclusions,
         study=AUDIO.study,
         scale=SCALE,

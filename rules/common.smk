@@ -86,11 +86,3 @@ def figure(name, product, shows, files=figure_files):
 def table(name, product, shows):
     """A table's files as an output, the first of them shown in Snakemake's own report."""
     return figure(name, product, shows, table_files)
-
-
-# Names that go.
-WINGS, found, made = STUDIES, module_input, module_param
-
-
-def kept(file, keep):
-    return temp_unless(keep, file)

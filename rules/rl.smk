@@ -50,7 +50,7 @@ rule rl_prune:
         networks=PRUNED_WIDTHS,
         widths=RL.config["widths"][PRUNED_WIDTHS],
         bcq=RL.config["bcq"],
-        pruning=made(RL.pruning),
+        pruning=module_param(RL.pruning),
         code=code("rl_prune", methods=RL.methods),
     script:
         "../workflow_scripts/rl/prune.py"
@@ -86,12 +86,14 @@ rule rl_train:
         runs=RL.runs,
         widths=lambda wildcards: RL.config["widths"][wildcards.networks],
         algorithms=RL.algorithms,
-        pruning=made(RL.pruning),
+        pruning=module_param(RL.pruning),
         training=RL.config["training"],
         evaluation=RL.config["evaluation"],
         max_transitions=RL.max_transitions,
         device=config["device"],
-        checkpoint=made("results/checkpoints/rl_train/{task}-{networks}-{stack}"),
+        checkpoint=module_param(
+            "results/checkpoints/rl_train/{task}-{networks}-{stack}"
+        ),
         code=code("rl_train", methods=RL.methods),
     script:
         "../workflow_scripts/rl/train.py"

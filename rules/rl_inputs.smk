@@ -1,6 +1,6 @@
 """Data of offline RL: downloads, recordings of experts, files of the user."""
 
-RL = WINGS["rl"]
+RL = STUDIES["rl"]
 
 
 # "-medium" after a task: data of that quality, to prune with; without it the task's own data.
@@ -78,7 +78,7 @@ rule rl_collect:
 rule rl_prepare:
     """Check a task's data and turn them into transitions."""
     input:
-        found(RL.source),
+        module_input(RL.source),
     output:
         transitions="results/rl/{task}{quality}/transitions.safetensors",
         dataset="results/rl/{task}{quality}/dataset.csv",

@@ -47,7 +47,7 @@ rule style_optimize:
         runs=lambda w: STYLE.rows(w.experiment),
         calibration=STYLE.config["calibration"],
         device=config["device"],
-        checkpoint=made("results/checkpoints/style_optimize/{experiment}"),
+        checkpoint=module_param("results/checkpoints/style_optimize/{experiment}"),
         code=code("style_optimize", methods=STYLE.methods),
     script:
         "../workflow_scripts/style/optimize.py"
@@ -59,8 +59,8 @@ rule style_train:
         crops=f"{CROPS}/crops.bin",
         index=f"{CROPS}/index.csv",
         paintings=paintings_learnt,
-        backbone=found(STYLE.backbone("loss")),
-        initial=found(
+        backbone=module_input(STYLE.backbone("loss")),
+        initial=module_input(
             expand(
                 "resources/style/networks/{name}.safetensors",
                 name=filter(None, [STYLE.config["networks"]["initial_weights"]]),
@@ -92,7 +92,7 @@ rule style_train:
         losses=STYLE.config["losses"],
         training=TRAINING["schedule"],
         device=config["device"],
-        checkpoint=made("results/checkpoints/style_train/{painting}-{variant}"),
+        checkpoint=module_param("results/checkpoints/style_train/{painting}-{variant}"),
         code=code("style_train"),
     script:
         "../workflow_scripts/style/train.py"
@@ -101,7 +101,9 @@ rule style_train:
 rule style_stylize:
     """Version 2: stylise photographs with one network."""
     input:
-        network=found(lambda w: STYLE.network(w.painting, STYLE.shown[w.painting])),
+        network=module_input(
+            lambda w: STYLE.network(w.painting, STYLE.shown[w.painting])
+        ),
         contents=expand("results/style/contents/{name}.png", name=STYLE.shown_contents),
     output:
         runs="results/style/stylised/{painting}/runs.csv",
@@ -133,7 +135,7 @@ rule style_quality:
     input:
         unpack(style_measured),
         runs="results/style/{version}/{name}/runs.csv",
-        validation=found(STYLE.backbone("validation")),
+        validation=module_input(STYLE.backbone("validation")),
     output:
         "results/style/quality/{version}/{name}.csv",
     log:
@@ -155,7 +157,7 @@ rule style_quality:
 rule style_film:
     """The video to be stylised: generated, with sound, or the user's own."""
     input:
-        **({"video": found(FILM["path"])} if FILM["source"] == "path" else {}),
+        **({"video": module_input(FILM["path"])} if FILM["source"] == "path" else {}),
     output:
         "results/style/video/source.mp4",
     log:
@@ -175,7 +177,7 @@ rule style_video:
     """Stylise the video's frames in batches, losslessly."""
     input:
         source="results/style/video/source.mp4",
-        network=found(lambda w: STYLE.network(w.painting, w.variant)),
+        network=module_input(lambda w: STYLE.network(w.painting, w.variant)),
     output:
         frames="results/style/video/{painting}/{variant}/frames.mkv",
         times="results/style/video/{painting}/{variant}/times.csv",
@@ -230,9 +232,9 @@ rule style_time:
     input:
         photographs=PHOTOGRAPHS_CUT,
         painting=f"results/style/paintings/{STYLE.config['timing']['painting']}.png",
-        alexnet=found(STYLE.backbone("alexnet")),
-        vgg=found(STYLE.backbone("vgg")),
-        network=found(STYLE.network(STYLE.main, STYLE.shown[STYLE.main])),
+        alexnet=module_input(STYLE.backbone("alexnet")),
+        vgg=module_input(STYLE.backbone("vgg")),
+        network=module_input(STYLE.network(STYLE.main, STYLE.shown[STYLE.main])),
     output:
         images="results/style/timing/images.csv",
         losses="results/style/timing/losses.csv",

@@ -1,6 +1,6 @@
 """Inputs of the style study: photographs, paintings, backbones."""
 
-STYLE = WINGS["style"]
+STYLE = STUDIES["style"]
 PHOTOGRAPHS = STYLE.config["photographs"]
 CROPS = f"results/style/photographs/{PHOTOGRAPHS['source']}"
 TRAIN2017 = SOURCES["coco"]["files"]["train2017"]
@@ -130,7 +130,7 @@ rule style_download_picture:
 rule style_prepare_painting:
     """Check a painting that was downloaded, or is the user's own."""
     input:
-        found(lambda w: style_source("paintings", w.painting)),
+        module_input(lambda w: style_source("paintings", w.painting)),
     output:
         "results/style/paintings/{painting}.png",
     log:
@@ -151,7 +151,7 @@ rule style_prepare_painting:
 rule style_prepare_content:
     """Prepare a photograph to be stylised, downloaded or the user's own."""
     input:
-        found(lambda w: style_source("contents", w.content)),
+        module_input(lambda w: style_source("contents", w.content)),
     output:
         "results/style/contents/{content}.png",
     log:

@@ -40,7 +40,7 @@ def style_measured(wildcards):
 def style_weights(wildcards):
     """The weights of each backbone of an experiment, as inputs named by its role."""
     roles = STYLE.names("backbone", wildcards.experiment)
-    return {f"weights_{role}": found(STYLE.backbone(role)) for role in roles}
+    return {f"weights_{role}": module_input(STYLE.backbone(role)) for role in roles}
 
 
 def style_entries(catalogue, *sources):

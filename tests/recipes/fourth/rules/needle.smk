@@ -1,6 +1,6 @@
 """Buffon's needle."""
 
-NEEDLE = WINGS["needle"]
+NEEDLE = STUDIES["needle"]
 
 
 rule needle:
