@@ -1,5 +1,7 @@
+import struct
 import threading
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 
 import av
@@ -13,6 +15,7 @@ from videos import (
     Clip,
     decoded,
     decoded_by_opencv,
+    picture,
     sound_packets,
     sound_wave,
     write_clip,
@@ -20,7 +23,7 @@ from videos import (
 
 from triptych.core.errors import InputError
 from triptych.style.network.network import Architecture, TransformationNetwork
-from triptych.style.video.info import probe
+from triptych.style.video.info import probe, read_frames
 from triptych.style.video.transfer import (
     encode,
     network_stylist,
@@ -96,10 +99,9 @@ def test_variable_frame_times_are_kept_to_the_tick(tmp_path: Path, kind: str) ->
     name, clip = UNEVEN_CLIPS[kind]
     source = write_clip(tmp_path / name, clip)
     _, times, video = made(tmp_path, source)
-    assert decoded(video)[1] == clip.seconds()
-    np.testing.assert_allclose(
-        pd.read_csv(times)["seconds"], [float(s) for s in clip.seconds()], atol=1e-9
-    )
+    expected = [second - clip.seconds()[0] for second in clip.seconds()]
+    assert decoded(video)[1] == expected
+    np.testing.assert_allclose(pd.read_csv(times)["seconds"], [*map(float, expected)], atol=1e-9)
     table = properties({"source": source, "video": video}).set_index("file")
     assert list(table["variable_frame_times"]) == ["true", "true"]
     assert table.loc["video", "frames_per_second"] == table.loc["source", "frames_per_second"]
@@ -127,6 +129,91 @@ def test_a_turned_video_is_written_upright(tmp_path: Path) -> None:
     assert (info.width, info.height) == (48, 64)
     upright = np.rot90(decoded(source)[0][4])
     assert np.abs(decoded(video)[0][4].astype(int) - upright).mean() < 6
+
+
+IDENTITY = struct.pack(">9i", 65536, 0, 0, 0, 65536, 0, 0, 0, 1 << 30)
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        (a, b, c, d)
+        for a, b, c, d in product((-1, 0, 1), repeat=4)
+        if abs(a * d - b * c) == 1 >= abs(a) + abs(b)
+    ],
+)
+def test_a_film_is_shown_as_its_matrix_turns_and_mirrors_it(tmp_path: Path, matrix) -> None:
+    source = write_clip(tmp_path / "a.mp4", Clip(starts=range(2)))
+    a, b, c, d = matrix
+    content = source.read_bytes()
+    track = content.index(IDENTITY, content.index(b"tkhd"))
+    shown = struct.pack(">9i", a * 65536, b * 65536, 0, c * 65536, d * 65536, 0, 0, 0, 1 << 30)
+    source.write_bytes(content[:track] + shown + content[track + len(shown) :])
+    (still, *_), _ = decoded(source)  # which PyAV doesn't turn
+    height, width = still.shape[:2]
+    columns, rows = np.meshgrid(np.arange(width), np.arange(height))
+    across, down = a * columns + c * rows, b * columns + d * rows
+    expected = np.zeros((np.ptp(down) + 1, np.ptp(across) + 1, 3), np.uint8)
+    expected[down - down.min(), across - across.min()] = still
+    frame, _ = next(read_frames(probe(source)))
+    np.testing.assert_array_equal(frame, expected)
+
+
+@pytest.mark.parametrize(("name", "codec"), [("a.mpg", "mpeg2video"), ("a.mkv", "libsvtav1")])
+def test_every_frame_of_interlaced_films_and_of_newer_codecs_is_read(
+    tmp_path: Path, name: str, codec: str
+) -> None:
+    if codec not in av.codecs_available:
+        pytest.skip(f"this PyAV cannot write {codec}")
+    interlaced = {"flags": "+ilme+ildct", "b": "4M"} if codec == "mpeg2video" else {"crf": "20"}
+    with av.open(str(tmp_path / name), "w") as file:
+        stream = file.add_stream(codec, rate=25, options=interlaced)
+        stream.width, stream.height, stream.pix_fmt = 128, 96, "yuv420p"
+        for number in range(25):
+            frame = av.VideoFrame.from_ndarray(picture(number, 128, 96), "rgb24")
+            file.mux(stream.encode(frame))
+        file.mux(stream.encode(None))
+    found = [frame for frame, _ in read_frames(probe(tmp_path / name))]
+    assert len(found) == 25
+    for number, frame in enumerate(found):
+        assert np.abs(frame.astype(int) - picture(number, 128, 96)).mean() < 12
+
+
+@pytest.mark.parametrize("sound", ["libopus", "pcm_s16le"])
+def test_a_film_that_begins_late_has_its_own_length_and_picture_and_sound_together(
+    tmp_path: Path, sound: str
+) -> None:
+    plain = write_clip(tmp_path / "plain.mkv", Clip(codec="mjpeg", sounds=(sound,)))
+    late = tmp_path / "take1:late.mkv"  # which is no protocol
+    with av.open(str(plain)) as file, av.open(f"file:{late}", "w") as output:
+        streams = {s.index: output.add_stream_from_template(s) for s in file.streams}
+        for packet in file.demux():
+            if packet.size:
+                packet.pts = packet.dts = packet.pts + round(600 / packet.time_base)
+                packet.stream = streams[packet.stream.index]
+                output.mux(packet)
+    results = []
+    for name, source in (("a", plain), ("b", late)):
+        stylise_to_mp4(source, tmp_path / f"{name}.mp4", same)
+        results.append(tmp_path / f"{name}.mp4")
+    first, second = (sound_packets(path) for path in results)
+    assert [data for _, data in first] == [data for _, data in second]
+    pictures = [[float(time) for time in decoded(path)[1]] for path in results]
+    heard = [[float(time) for time, _ in packets] for packets in (first, second)]
+    assert max(abs(a - b) for a, b in zip(*pictures, strict=True)) < 0.01  # Opus begins before 0
+    apart = [time - images[0] for time, images in zip(map(min, heard), pictures, strict=True)]
+    assert abs(apart[0] - apart[1]) < 0.002
+    table = properties({"plain": results[0], "late": results[1]})
+    assert table["duration_seconds"].max() < 0.6
+
+
+def test_a_last_frame_that_is_held_lasts_as_long_as_its_packet_says(tmp_path: Path) -> None:
+    slides = Clip(starts=(0, 2, 4, 6), tick=Fraction(1), last=10, fps=Fraction(1, 2))
+    source = write_clip(tmp_path / "slides.mp4", slides)
+    video = made(tmp_path, source)[2]
+    table = properties({"source": source, "video": video})
+    assert list(table["duration_seconds"]) == [16, 16]
+    assert decoded(video)[1] == [0, 2, 4, 6]
 
 
 def test_frames_that_an_edit_list_skips_are_left_out(tmp_path: Path, clip: Path) -> None:
@@ -217,7 +304,7 @@ def test_behind_a_damaged_frame_the_others_keep_their_times(tmp_path: Path) -> N
     frames, times, video = made(tmp_path, source)
     table = pd.read_csv(times)
     assert list(table["source_frame"]) == [n for n in range(24) if n != 10]
-    assert decoded(video)[1] == [Fraction(first + n, 24) for n in range(24) if n != 10]
+    assert decoded(video)[1] == [Fraction(n, 24) for n in range(24) if n != 10]
     assert len(decoded(frames)[0]) == 23
 
 

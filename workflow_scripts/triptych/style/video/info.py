@@ -1,16 +1,18 @@
-"""What a video file holds: rate, size, sound, when each frame is shown, and the frames.
+"""Reading a video by PyAV: its rate, size and sound, when each frame is shown, and the frames.
 
-Frame times are listed from the file's packets by PyAV, without decoding anything.
+All times are the container's. Frame times are listed from the packets, without decoding; a film
+begins where its first picture or sound does, and its last frame lasts as long as its packet says.
 """
 
 import itertools
 import logging
+import struct
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,14 +22,12 @@ from triptych.core.files import not_a_file
 if TYPE_CHECKING:
     from av.audio.stream import AudioStream
     from av.container import InputContainer
+    from av.video.frame import VideoFrame
 
 logger = logging.getLogger(__name__)
 
 FINEST_TICK = 10_000
 """Ticks a second, at least, in which the times of an even video are written."""
-
-DAMAGED_FRAMES = 30
-"""Frames in a row that may fail to decode before a video counts as ended."""
 
 LARGEST_DENOMINATOR = 100_000
 """Of a mean rate, since containers keep both parts in 32 bits."""
@@ -56,8 +56,10 @@ class VideoInfo:
 
     `frames` is the number of pictures in the file, `frames_stated` what its header promises: more
     in a truncated file. `fps` is the nominal rate, or the mean rate of variable frame times.
-    `width` and `height` are of the upright picture. `origin` is the second from which OpenCV
-    counts. `sound` is the codec and the seconds of the first audio stream, if there is one.
+    `width` and `height` are of the upright picture, `pixel_aspect` a pixel's width over its height
+    there. `origin` is the second of the file that is 0 in `times`: that of the first picture or
+    sound, or 0 where one begins before. `stamps` are the frames' time stamps in the file, in its
+    own ticks. `sound` is the codec and the seconds of the first audio stream, if there is one.
     """
 
     path: Path
@@ -70,6 +72,7 @@ class VideoInfo:
     variable: bool
     origin: Fraction
     times: FrameTimes
+    stamps: tuple[int, ...]
     sound: tuple[str, float] | None
 
     @property
@@ -90,30 +93,54 @@ def probe(path: str | Path) -> VideoInfo:
     if odd := not_a_file(path):
         raise InputError(f"{path} is {odd}")
     try:
-        with av.open(str(path), metadata_errors="replace") as container:
+        with open_video(path) as container:
             if not container.streams.video:
                 raise InputError(f"{path} holds no picture stream; a video file is expected")
             stream = container.streams.video[0]
-            shown, skipped, sound = _listed(container)
+            shown, skipped, sound, begins = _listed(container)
             counted = max(0, stream.frames - skipped)  # only mp4 and its kin count their frames
             rates = [rate for rate in (stream.average_rate, stream.base_rate) if rate]
             time_base = stream.time_base
-            origin = (stream.start_time or 0) * (time_base or Fraction(0))
             pixel_aspect = stream.sample_aspect_ratio or Fraction(1)
     except av.error.FFmpegError as error:
         raise InputError(
             f"{path} cannot be read as a video ({error.strerror}): is the file complete?"
         ) from error
-    height, width = _picture(path)
     if not shown or time_base is None:
         raise unreadable(path, counted)
-    starts = tuple(sorted(shown))
+    with open_video(path) as container:
+        first = next(_decoded(container), None)
+        if first is None:
+            raise unreadable(path, counted)
+        height, width = upright(first).shape[:2]
+        if _orientation(first)[0]:
+            pixel_aspect = 1 / pixel_aspect
+    stamps = tuple(sorted(shown))
+    starts = tuple(stamp - round(begins / time_base) for stamp in stamps)
     fps, variable = _rate(starts, time_base, rates)
-    times = _times(starts, time_base, shown[starts[-1]], fps, variable)
-    frames, stated = len(starts), counted or len(starts)
+    times = _times(starts, time_base, shown[stamps[-1]], fps, variable)
+    stated = counted or len(stamps)
     return VideoInfo(
-        path, fps, frames, stated, width, height, pixel_aspect, variable, origin, times, sound
+        path=path,
+        fps=fps,
+        frames=len(stamps),
+        frames_stated=stated,
+        width=width,
+        height=height,
+        pixel_aspect=pixel_aspect,
+        variable=variable,
+        origin=begins,
+        times=times,
+        stamps=stamps,
+        sound=sound,
     )
+
+
+def open_video(path: str | Path) -> "InputContainer":
+    """A video file, open for reading, whatever its name: "a:b.mp4" is no protocol."""
+    import av
+
+    return av.open(f"file:{path}", metadata_errors="replace")
 
 
 def audio_streams(container: "InputContainer") -> list["AudioStream"]:
@@ -123,9 +150,9 @@ def audio_streams(container: "InputContainer") -> list["AudioStream"]:
 
 def _listed(
     container: "InputContainer",
-) -> tuple[dict[int, int], int, tuple[str, float] | None]:
-    """From the packets: the shown pictures' times and durations in ticks, pictures that an edit
-    list skips, and codec and seconds of the first sound."""
+) -> tuple[dict[int, int], int, tuple[str, float] | None, Fraction]:
+    """From the packets: the shown pictures' times and durations in ticks, how many pictures an edit
+    list skips, codec and seconds of the first sound, and the second at which the film begins."""
     import av.error
 
     picture, audio = container.streams.video[0], audio_streams(container)[:1]
@@ -147,21 +174,9 @@ def _listed(
     except av.error.FFmpegError as error:
         logger.warning("the video breaks off: %s", error.strerror)
     codec = audio[0].codec_context.codec.canonical_name if heard else ""
-    return shown, skipped, (codec, float(max(heard) - min(heard))) if heard else None
-
-
-def _picture(path: Path) -> tuple[int, ...]:
-    """Height and width of the first frame, upright, as OpenCV will deliver the frames."""
-    import cv2
-
-    capture = cv2.VideoCapture(str(path), cv2.CAP_FFMPEG)
-    try:
-        found, picture = capture.read()
-    finally:
-        capture.release()
-    if not found:
-        raise unreadable(path, 0)
-    return picture.shape[:2]
+    sound = (codec, float(max(heard) - min(heard))) if heard else None
+    first = min(shown, default=0) * (picture.time_base or Fraction(0))
+    return shown, skipped, sound, max(Fraction(0), min(first, *heard[:1]) if heard else first)
 
 
 def _rate(
@@ -185,11 +200,15 @@ def _rate(
 def _times(
     starts: tuple[int, ...], time_base: Fraction, last: int, fps: Fraction, variable: bool
 ) -> FrameTimes:
-    """The times as they should be written: exact ticks, with the container's rounding undone."""
+    """The times as they should be written: exact ticks, with the container's rounding undone.
+
+    last: ticks that the last frame's packet states, 0 where it states none.
+    """
     interval = 1 / (fps * time_base)
     if variable:
         whole = max(1, round(interval))
         return FrameTimes(time_base, starts, starts[-1] + (last or whole), whole)
+    held = last * time_base if last > interval + max(1, interval / 100) else Fraction(0)
     if interval.denominator != 1:
         finer = 1
         while fps.numerator * finer < FINEST_TICK:
@@ -200,7 +219,7 @@ def _times(
         first = starts[0]
     step = int(interval)
     even = tuple(first + number * step for number in range(len(starts)))
-    return FrameTimes(time_base, even, even[-1] + step, step)
+    return FrameTimes(time_base, even, even[-1] + (round(held / time_base) or step), step)
 
 
 def unreadable(path: Path, stated: int) -> InputError:
@@ -210,34 +229,71 @@ def unreadable(path: Path, stated: int) -> InputError:
 
 
 def read_frames(info: VideoInfo) -> Iterator[tuple[np.ndarray, int]]:
-    """Frames uint8 [H, W, 3] RGB, read by OpenCV as in section IV-B 11 of the paper, upright, each
-    with its number in `info.times`; one that cannot be decoded is left out.
+    """Frames uint8 [H, W, 3] RGB, upright, each with its number in `info.times`.
 
-    Raises InputError when none can.
+    A frame that cannot be decoded is left out. Raises InputError when none can.
     """
     import cv2
 
-    capture = cv2.VideoCapture(str(info.path), cv2.CAP_FFMPEG)
-    seconds = [float(tick * info.times.time_base) for tick in info.times.starts]
-    number, failed = -1, 0
-    try:
-        # A failed read is the end or a damaged frame; behind the latter OpenCV reads on.
-        while failed <= DAMAGED_FRAMES and not (failed and number >= info.frames - 1):
-            found, picture = capture.read()
-            failed = 0 if found else failed + 1
-            if not found:
-                continue
-            shown = float(info.origin) + capture.get(cv2.CAP_PROP_POS_MSEC) / 1000
-            number = _matched(seconds, shown, number + 1)
+    number = -1
+    with open_video(info.path) as container:
+        for frame in _decoded(container):
+            stamp = frame.pts if frame.pts is not None else frame.dts
+            number = _matched(info.stamps, stamp, number + 1)
+            picture = upright(frame)
             if picture.shape[:2] != (info.height, info.width):
                 # Recorded calls change their size on the way; a written video cannot.
                 size = (info.width, info.height)
                 picture = cv2.resize(picture, size, interpolation=cv2.INTER_AREA)
-            yield cv2.cvtColor(picture, cv2.COLOR_BGR2RGB), number
-    finally:
-        capture.release()
+            yield picture, number
     if number < 0:
         raise unreadable(info.path, info.frames_stated)
+
+
+def _decoded(container: "InputContainer") -> Iterator["VideoFrame"]:
+    """The frames of the first picture stream that can be decoded, in the order of showing."""
+    import av.error
+
+    stream = container.streams.video[0]
+    stream.thread_type = "AUTO"
+    packets = container.demux(stream)
+    while True:
+        try:
+            packet = next(packets, None)
+        except av.error.FFmpegError:  # `_listed` has told that the file breaks off
+            packet = None
+        try:
+            yield from stream.decode(packet)  # None: what the decoder still holds
+        except av.error.EOFError:
+            return
+        except av.error.FFmpegError as error:
+            logger.warning("a damaged packet is left out: %s", error.strerror)
+        if packet is None:
+            return
+
+
+def upright(frame: "VideoFrame") -> np.ndarray:
+    """A frame as uint8 [H, W, 3] RGB, turned and mirrored as its display matrix says."""
+    picture = frame.to_ndarray(format="rgb24")
+    turned, across, down = _orientation(frame)
+    if turned:
+        picture = picture.swapaxes(0, 1)
+    return np.ascontiguousarray(picture[:: -1 if down else 1, :: -1 if across else 1])
+
+
+def _orientation(frame: "VideoFrame") -> tuple[bool, bool, bool]:
+    """Whether a frame's rows and columns are exchanged, and then mirrored across and down.
+
+    The display matrix [[a, b], [c, d]] shows the pixel at column x and row y at column a x + c y
+    and row b x + d y (ISO/IEC 14496-12, 8.5.3).
+    """
+    found: Any = frame.side_data.get("DISPLAYMATRIX")
+    if found is None:
+        return False, False, False
+    a, b, _, c, d = struct.unpack("5i", bytes(found)[:20])
+    if abs(b) > abs(a):
+        return True, c < 0, b < 0
+    return False, a < 0, d < 0
 
 
 def read_batches(info: VideoInfo, batch: int) -> Iterator[tuple[np.ndarray, list[int]]]:
@@ -247,13 +303,13 @@ def read_batches(info: VideoInfo, batch: int) -> Iterator[tuple[np.ndarray, list
         yield np.stack([frame for frame, _ in taken]), [number for _, number in taken]
 
 
-def _matched(seconds: list[float], shown: float, earliest: int) -> int:
-    """The frame, not before `earliest`, that was to be shown nearest to `shown` seconds."""
-    if earliest >= len(seconds):
+def _matched(stamps: Sequence[int], stamp: int | None, earliest: int) -> int:
+    """The frame, not before `earliest`, whose time stamp is nearest to `stamp`."""
+    if stamp is None or earliest >= len(stamps):
         return earliest
-    after = bisect_left(seconds, shown, lo=earliest)
+    after = bisect_left(stamps, stamp, lo=earliest)
     if after == earliest:
         return earliest
-    if after == len(seconds) or shown - seconds[after - 1] < seconds[after] - shown:
+    if after == len(stamps) or stamp - stamps[after - 1] < stamps[after] - stamp:
         return after - 1
     return after

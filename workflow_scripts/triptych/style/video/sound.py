@@ -27,10 +27,11 @@ SoundMaker = Callable[["OutputContainer"], Sound]
 """Adds its streams to a file that is about to be written, and gives their packets."""
 
 
-def sound_of(source: "InputContainer") -> SoundMaker | None:
+def sound_of(source: "InputContainer", origin: Fraction = Fraction(0)) -> SoundMaker | None:
     """Every audio stream of an open file: packets untouched where mp4 takes them, else as AAC.
 
-    None when there is no sound. Sound that breaks off is kept up to there.
+    origin: second of the source that is 0 in the output. None when there is no sound. Sound that
+    breaks off is kept up to there.
     """
     if not audio_streams(source):
         return None
@@ -45,10 +46,10 @@ def sound_of(source: "InputContainer") -> SoundMaker | None:
             else:
                 rate = context.sample_rate if context.sample_rate in AAC_RATES else 48_000
                 target = _aac(output, rate, AAC_LAYOUTS.get(context.channels, "stereo"))
-                encoders[stream.index] = _Encoder(target)
+                encoders[stream.index] = _Encoder(target, origin)
             if stream.language:
                 target.metadata["language"] = stream.language
-        return _copied_or_encoded(source, copied, encoders)
+        return _copied_or_encoded(source, copied, encoders, origin)
 
     return make
 
@@ -70,8 +71,10 @@ def _aac(output: "OutputContainer", rate: int, layout: str) -> Any:
 class _Encoder:
     """Encodes decoded audio of any kind as AAC, sample after sample."""
 
-    def __init__(self, target: Any) -> None:
+    def __init__(self, target: Any, origin: Fraction) -> None:
         import av
+
+        self._origin = float(origin)
 
         self._target = target
         self._rate: int = target.codec_context.sample_rate
@@ -84,7 +87,7 @@ class _Encoder:
         if self._next is None:
             if frame is None:
                 return
-            self._next = round((frame.time or 0.0) * self._rate)
+            self._next = round(((frame.time or 0.0) - self._origin) * self._rate)
         for resampled in self._resampler.resample(frame):
             # Times are counted in samples: AVI and Matroska round those of their packets.
             resampled.sample_rate, resampled.time_base = self._rate, Fraction(1, self._rate)
@@ -96,7 +99,10 @@ class _Encoder:
 
 
 def _copied_or_encoded(
-    source: "InputContainer", copied: dict[int, Any], encoders: dict[int, _Encoder]
+    source: "InputContainer",
+    copied: dict[int, Any],
+    encoders: dict[int, _Encoder],
+    origin: Fraction,
 ) -> Sound:
     import av.error
 
@@ -108,6 +114,9 @@ def _copied_or_encoded(
                 for frame in packet.decode():
                     yield from _timed(encoders[index].encode(frame))
             elif packet.dts is not None:
+                earlier = round(origin / packet.time_base)
+                packet.dts -= earlier
+                packet.pts = packet.dts if packet.pts is None else packet.pts - earlier
                 packet.stream = copied[index]
                 yield from _timed([packet])
     except av.error.FFmpegError as error:

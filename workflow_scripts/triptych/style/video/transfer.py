@@ -18,7 +18,13 @@ import pandas as pd
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
 from triptych.core.progress import Progress
-from triptych.style.video.info import VideoInfo, probe, read_batches, read_frames
+from triptych.style.video.info import (
+    VideoInfo,
+    open_video,
+    probe,
+    read_batches,
+    read_frames,
+)
 from triptych.style.video.sound import sound_of
 from triptych.style.video.writing import Codec, VideoWriter
 
@@ -104,13 +110,11 @@ def stylise_to_mp4(
     source: str | Path, target: str | Path, stylist: Stylist, batch: int = 8
 ) -> None:
     """Stylise `source` straight into an mp4 with its sound, without lossless frames between."""
-    import av
-
     info = probe(source)
     with ExitStack() as stack:
         temporary = stack.enter_context(atomic_path(target))
-        opened = stack.enter_context(av.open(str(source), metadata_errors="replace"))
-        writer = _writer(temporary, "h264", info, info.times.time_base, sound=sound_of(opened))
+        sound = sound_of(stack.enter_context(open_video(source)), info.origin)
+        writer = _writer(temporary, "h264", info, info.times.time_base, sound=sound)
         _run(info, writer, stylist, batch)
 
 
@@ -125,8 +129,6 @@ def encode(
 
     `crf` is x264's constant rate factor: 0 is lossless, 18 hard to tell from the frames.
     """
-    import av
-
     frames, times = probe(frames_path), pd.read_csv(times_path)
     if frames.frames != len(times):
         told = f"but {times_path} tells the times of {len(times)}; make both anew"
@@ -134,9 +136,10 @@ def encode(
     numerator, denominator = str(times["time_base"].iloc[0]).split("/")
     with ExitStack() as stack:
         temporary = stack.enter_context(atomic_path(target))
-        opened = stack.enter_context(av.open(str(source), metadata_errors="replace"))
+        opened = stack.enter_context(open_video(source))
         progress = stack.enter_context(Progress("encoded", len(times), "frames"))
-        tick, sound = Fraction(int(numerator), int(denominator)), sound_of(opened)
+        tick = Fraction(int(numerator), int(denominator))
+        sound = sound_of(opened, probe(source).origin)
         writer = _writer(temporary, "h264", frames, tick, crf=crf, sound=sound)
         stack.enter_context(writer)
         for frame, number in read_frames(frames):
@@ -188,10 +191,12 @@ def _run(info: VideoInfo, writer: VideoWriter, stylist: Stylist, batch: int) -> 
     expected = max(info.frames_stated, info.frames)
     if len(written) < expected:
         logger.warning(
-            "%s promises %d frames, but only %d could be read; the rest is missing in the result",
+            "%s promises %d frames, but only %d could be read; the rest (%.1f s) is missing in the "
+            "result",
             info.path,
             expected,
             len(written),
+            (expected - len(written)) / info.fps,
         )
     return written
 
@@ -215,7 +220,7 @@ def _times_table(info: VideoInfo, numbers: list[int]) -> pd.DataFrame:
 
 def properties(files: Mapping[str, str | Path]) -> pd.DataFrame:
     """What each file, by its name in the table, holds when read back; one row a file. `frames` are
-    those that OpenCV decodes, `frames_stated` what the header promises."""
+    those that can be decoded, `frames_stated` what the header promises."""
     rows = []
     for name, path in files.items():
         info = probe(path)
