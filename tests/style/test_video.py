@@ -1,7 +1,6 @@
 import struct
 import threading
 from fractions import Fraction
-from itertools import product
 from pathlib import Path
 
 import av
@@ -134,13 +133,11 @@ def test_a_turned_video_is_written_upright(tmp_path: Path) -> None:
 IDENTITY = struct.pack(">9i", 65536, 0, 0, 0, 65536, 0, 0, 0, 1 << 30)
 
 
+SIGNS = [(1, 1), (1, -1), (-1, 1), (-1, -1)]
+
+
 @pytest.mark.parametrize(
-    "matrix",
-    [
-        (a, b, c, d)
-        for a, b, c, d in product((-1, 0, 1), repeat=4)
-        if abs(a * d - b * c) == 1 >= abs(a) + abs(b)
-    ],
+    "matrix", [*((a, 0, 0, d) for a, d in SIGNS), *((0, b, c, 0) for b, c in SIGNS)]
 )
 def test_a_film_is_shown_as_its_matrix_turns_and_mirrors_it(tmp_path: Path, matrix) -> None:
     source = write_clip(tmp_path / "a.mp4", Clip(starts=range(2)))
