@@ -208,7 +208,8 @@ def _times(
     if variable:
         whole = max(1, round(interval))
         return FrameTimes(time_base, starts, starts[-1] + (last or whole), whole)
-    held = last * time_base if last > interval + max(1, interval / 100) else Fraction(0)
+    longer = interval + max(Fraction(1), interval / 100)
+    held = last * time_base if last > longer else Fraction(0)
     if interval.denominator != 1:
         finer = 1
         while fps.numerator * finer < FINEST_TICK:
