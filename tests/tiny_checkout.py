@@ -41,7 +41,8 @@ class Checkout:
     def jobs(self, *targets, config="tiny.yaml"):
         """The jobs that a run for the targets would start, targets left out: for each its
         `rule_name`, `wildcards`, `input`, `output` and `reason`."""
-        done = self._run([*warm.COMMAND, str(LISTED), *(targets or ["rl"])], config, 2)
+        listing = [*warm.COMMAND, str(LISTED), *map(str, targets or ["rl"])]
+        done = self._run(listing, config, 2)
         assert not done.returncode, done.stderr
         lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
         jobs = [job for line in lines if (job := json.loads(line))["output"]]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import warm
 import yaml
-from tiny_checkout import COLD, ROOT, copy_checkout
+from tiny_checkout import COLD, ROOT, Checkout, copy_checkout
 
 from triptych.apps.init import begin
 from triptych.core.config import check_config, completed, read_config
@@ -151,9 +151,7 @@ def may_not_override():
     ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, 0, 0, 0)
 
 
-def test_a_folder_of_ones_own_needs_nothing_but_a_readable_checkout(
-    source, reference, tmp_path, tmp_path_factory
-):
+def test_a_folder_of_ones_own_needs_nothing_but_a_readable_checkout(source, reference, tmp_path):
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(SMALL))
     write = f"open({str(source / 'new')!r}, 'w')"
     tried = subprocess.run([*COLD, "-c", write], preexec_fn=may_not_override, capture_output=True)
@@ -165,12 +163,37 @@ def test_a_folder_of_ones_own_needs_nothing_but_a_readable_checkout(
     assert state(source) == before
     assert planned(snakemake(ROOT.parent, "--dry-run", "--forceall", *there)) == reference[0]
     assert {path.name for path in tmp_path.iterdir()} == {".snakemake", "config.yaml", "results"}
-    # Another clone, elsewhere and all of its files new, makes nothing stale.
-    clone = copy_checkout(tmp_path_factory.mktemp("clone")).root
-    for path in clone.rglob("*"):
+
+
+def test_another_clone_with_other_docstrings_makes_no_job_of_the_whole_demo_stale(tmp_path):
+    """Outputs are empty and touched: Snakemake then records what every job was made from."""
+    first, study = copy_checkout(tmp_path / "first"), Checkout(tmp_path / "study")
+    study.root.mkdir()
+    there = ["all", "--snakefile", first.root / "Snakefile"]
+    jobs = study.jobs(*there, config=None)
+    assert len(jobs) > 80
+    for output in {output for job in jobs for output in job["output"]}:
+        path = study.root / output
+        if path.suffix or path.name == "Snakefile":
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+        else:
+            path.mkdir(parents=True)
+    study.snakemake("--touch", "--forceall", *there, config=None)
+    second = Checkout(first.root.rename(tmp_path / "second"))
+    second.edit("workflow_scripts/triptych/core/files.py", '"""Files that', '"""All files that')
+    for path in second.root.rglob("*"):
         path.touch()
-    there = ["--snakefile", clone / "Snakefile", "--directory", tmp_path]
-    assert "Nothing to be done" in snakemake(ROOT.parent, TARGET, "--dry-run", *there)
+    there = ["all", "--snakefile", second.root / "Snakefile"]
+    assert study.jobs(*there, config=None) == []
+    second.edit(
+        "workflow_scripts/triptych/core/device.py",
+        "AMPERE, VOLTA = (8, 0)",
+        "AMPERE, VOLTA = (9, 0)",
+    )
+    assert {"rl_train", "audio_pretrain", "style_train"} <= {
+        job["rule_name"] for job in study.jobs(*there, config=None)
+    }
 
 
 def test_as_a_module_with_a_prefix_everything_made_lies_below_it(source, reference, tmp_path):
