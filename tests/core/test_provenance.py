@@ -134,7 +134,7 @@ def test_a_users_own_module_counts_with_what_lies_beside_it(library, tmp_path_fa
 
 @pytest.mark.parametrize(
     ("script", "modules"),
-    [("rl/train.py", 35), ("audio/pretrain.py", 45), ("style/shipped_paintings.py", 2)],
+    [("rl/train.py", 24), ("audio/pretrain.py", 30), ("style/shipped_paintings.py", 2)],
 )
 def test_a_job_depends_on_few_modules_and_none_of_the_infrastructure(script, modules):
     code = Code().digests(script)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from triptych.method_files import read_constants
 
+INFRASTRUCTURE = True
+
 CRITERIA_FOLDER = Path(__file__).parent / "pruning" / "criteria"
 ALGORITHMS_FOLDER = Path(__file__).parent / "algorithms"
 DENSE = "dense"

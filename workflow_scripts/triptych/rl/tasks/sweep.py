@@ -6,6 +6,8 @@ from typing import Any
 
 from triptych.rl.methods import ALGORITHMS, DENSE
 
+INFRASTRUCTURE = True
+
 KEYS = ("task", "observations", "method", "pruning", "sparsity_percent", "seed")
 """The columns that identify a run."""
 DEFAULT = "default"
