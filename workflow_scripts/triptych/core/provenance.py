@@ -213,11 +213,15 @@ class Code:
         return {file: digests[file] for file in sorted(digests) if digests[file]}
 
     def all_digests(self) -> dict[str, str]:
-        """The digest of every module of the library that can be parsed, by its path."""
+        """The digest of every module of the library that computes, by its path."""
         for file in self._paths:
-            with contextlib.suppress(SyntaxError):  # whoever uses it will be told
+            with contextlib.suppress(SyntaxError):  # whoever uses it gets the error
                 self._read(file)
-        return {file: module.digest for file, module in self._modules.items() if module.digest}
+        return {
+            file: module.digest
+            for file, module in self._modules.items()
+            if module.digest and not module.infrastructure
+        }
 
     def changed(self, digests: Mapping[str, str]) -> list[str]:
         """The modules among these that are others now."""
