@@ -26,18 +26,18 @@ with job(snakemake):
     larger = deciding(params.scale, SOURCE, sources)
     parts = [
         PageStudy(
-            name,
-            study.TITLE,
-            study.PAPER,
-            params.facts[name],
-            page_claims(name, verdicts, published, study.CLAIMS, larger),
-            study.sections(
+            anchor=name,
+            title=study.TITLE,
+            paper=study.PAPER,
+            facts=params.facts[name],
+            claims=page_claims(name, verdicts, published, study.CLAIMS, larger),
+            sections=study.sections(
                 page_files(name, files),
                 params.settings[name],
                 page_figures(name, study.TITLES, files.figures, captions),
             ),
-            study.headlines(page_files(name, files), params.settings[name]),
-            (pictures[name].stem, preview(pictures[name])),
+            headlines=study.headlines(page_files(name, files), params.settings[name]),
+            picture=(pictures[name].stem, preview(pictures[name])),
         )
         for name, study in studies().items()
     ]

@@ -1,4 +1,4 @@
-"""What Snakemake reads before it plans: config, sources of downloads, the studies, code."""
+"""Preparation of a run: config, sources of downloads, the studies, digests of code."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ INFRASTRUCTURE = True
 
 
 class Planned(NamedTuple):
-    """What the rules read.
+    """Values that the rules read.
 
     config: complete; sources: resources/sources.yaml; scale: the label of the run's results;
     studies: each study's Workflow by its name; code: digests; shipped: a prefix of the paths of

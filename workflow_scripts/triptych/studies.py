@@ -51,7 +51,7 @@ def workflows() -> dict[str, Any]:
 
 
 def foreseen(config: Mapping[str, Any], sources: Mapping[str, Any]) -> "dict[str, Lacking]":
-    """What each claim needs that a run of this config will lack, by the claims' ids.
+    """Predict which needs of each claim a run of this config will not meet, by the claims' ids.
 
     sources: resources/sources.yaml. Raises ConfigError where a study's values don't fit together.
     """

@@ -74,9 +74,9 @@ def _without_removed(value: Any, schema: Mapping[str, Any], known: Mapping[str, 
     named = named if isinstance(named, Mapping) else None
     parts = schema.get("properties", {})
     return {
-        key: _without_removed(each, parts.get(key, named or {}), known)
-        for key, each in value.items()
-        if each is not None or named is None or key in parts
+        key: _without_removed(entry, parts.get(key, named or {}), known)
+        for key, entry in value.items()
+        if entry is not None or named is None or key in parts
     }
 
 
@@ -85,8 +85,8 @@ def read_config(root: Path, overlays: Sequence[Path] = ()) -> dict[str, Any]:
     the overlays, in their order, laid over the papers' values and the demo's."""
     source = source_of(root).resolve()
     config: dict[str, Any] = {}
-    own = root / ("config.yaml" if root.resolve() != source else "config/config.yaml")
-    for file in (*filter(Path.exists, [own]), *overlays):
+    local = root / ("config.yaml" if root.resolve() != source else "config/config.yaml")
+    for file in (*filter(Path.exists, [local]), *overlays):
         check_unique_keys(file)
         config = merged(config, read_yaml(file) or {})
     return completed(config, source)
@@ -95,11 +95,11 @@ def read_config(root: Path, overlays: Sequence[Path] = ()) -> dict[str, Any]:
 def placed(value: Any, prefix: str, wildcards: Mapping[str, str]) -> Any:
     """A job's parameter, in which paths that begin with results/ get the prefix and wildcards."""
     if isinstance(value, Mapping):
-        return {name: placed(each, prefix, wildcards) for name, each in value.items()}
+        return {name: placed(entry, prefix, wildcards) for name, entry in value.items()}
     if isinstance(value, list):
-        return [placed(each, prefix, wildcards) for each in value]
-    ours = isinstance(value, str) and value.startswith("results/")
-    return prefix + value.format(**wildcards) if ours else value
+        return [placed(entry, prefix, wildcards) for entry in value]
+    is_result = isinstance(value, str) and value.startswith("results/")
+    return prefix + value.format(**wildcards) if is_result else value
 
 
 _TYPES = jsonschema.Draft202012Validator.TYPE_CHECKER.redefine_many(
@@ -158,15 +158,17 @@ def read_schema(schema: Path) -> dict[str, Any]:
 
 def _explain(error: ValidationError) -> str:
     key = ".".join(_name(part) for part in error.absolute_path) or "the top level"
-    given, rule, limit = error.instance, error.validator, error.validator_value
+    value = error.instance
+    rule = error.validator
+    limit = error.validator_value
     schema: Mapping[str, Any] = error.schema
     if rule == "additionalProperties":
         known = schema.get("properties", {})
-        unknown = ", ".join(sorted(_name(name) for name in given if name not in known))
+        unknown = ", ".join(sorted(_name(name) for name in value if name not in known))
         return f"{key} has no key {unknown}; allowed are {', '.join(known)}"
     if rule == "required":
-        missing = ", ".join(name for name in limit if name not in given)
-        return f"{key} lacks {missing}; given were {', '.join(map(_name, given)) or 'no keys'}"
+        missing = ", ".join(name for name in limit if name not in value)
+        return f"{key} lacks {missing}; given were {', '.join(map(_name, value)) or 'no keys'}"
     allowed = {
         "type": f"a value of type {_types(limit)}",
         "enum": "one of " + ", ".join(map(str, limit)) if rule == "enum" else "",
@@ -179,8 +181,8 @@ def _explain(error: ValidationError) -> str:
         "maxItems": f"at most {limit} values",
     }.get(str(rule), f"what the rule {rule} of config/schema says ({limit})")
     if "propertyNames" in error.absolute_schema_path:  # the key itself is amiss, not its value
-        return f"{key} has the key {_short(repr(given))}; allowed is {allowed}"
-    return f"{key} is {_short(repr(given))} ({type(given).__name__}); allowed is {allowed}"
+        return f"{key} has the key {_short(repr(value))}; allowed is {allowed}"
+    return f"{key} is {_short(repr(value))} ({type(value).__name__}); allowed is {allowed}"
 
 
 def _name(key: object) -> str:

@@ -1,9 +1,8 @@
-"""Large files over HTTP: resumed, checked before they appear under their name, and remembered.
+"""Downloads over HTTP that resume, and are verified before they appear under their name.
 
 A download grows in `<path>.part`; `<path>.version.part` holds the server's ETag or date of the
-file, so that the next attempt, or the next run, continues only the same file. Size and checksums
-are those that the source publishes or, where it publishes none, those of a lock file that the first
-download writes.
+file, so that the next attempt or run continues only the same file. Size and checksums are the
+published ones or, if there are none, those in a lock file that the first download writes.
 """
 
 import hashlib
@@ -54,16 +53,16 @@ PASSING: dict[type[Exception], str] = {
     urllib3.exceptions.ReadTimeoutError: "the server fell silent",
     urllib3.exceptions.HTTPError: "the connection was cut",
 }
-"""Errors after which it is worth trying again, the first that fits."""
+"""Errors that may pass, with a description; the first that fits counts."""
 
 
 class DownloadError(RuntimeError):
-    """A download that trying again at once would not help; the message says what would."""
+    """A failure that an immediate retry would not fix; the message says what to do."""
 
 
-class Interrupted(Exception):
-    """A failure that may pass. after: seconds that the server asks to wait; slow: what came was too
-    little to count."""
+class TransientError(Exception):
+    """A failure that may pass. after: seconds that the server asks to wait; slow: too few bytes
+    arrived to count as progress."""
 
     def __init__(self, reason: str, after: float = 0.0, slow: bool = False) -> None:
         super().__init__(reason)
@@ -133,7 +132,7 @@ def download(
 
 
 class _Fetch:
-    """One address, asked as often as it takes until the part is the whole file."""
+    """Requests to one address until the part is the whole file."""
 
     def __init__(
         self, url: str, part: Path, expected: Mapping[str, Any], timeout: float, agent: str | None
@@ -145,7 +144,7 @@ class _Fetch:
         self._headers = {"Accept-Encoding": "identity", **({"User-Agent": agent} if agent else {})}
 
     def patiently(self, attempts: int, wait_seconds: float) -> None:
-        """Continue until the file is whole and right, or until nothing new comes any more."""
+        """Continue until the file is complete and verified, or no new bytes come."""
         failures, furthest = 0, _size_of(self._part)
         while True:
             resumed = _size_of(self._part) > 0
@@ -155,20 +154,22 @@ class _Fetch:
                 if not self._expected:
                     self._refuse_more()
                 return
-            except Interrupted as interruption:
-                # Only bytes beyond all earlier ones count: a server that always breaks off, and
-                # cannot resume, would keep us here for ever.
+            except TransientError as failure:
+                # Only bytes beyond all earlier ones count: a server that always breaks off and
+                # cannot resume would never end.
                 have = _size_of(self._part)
-                failures = 1 if have > furthest and not interruption.slow else failures + 1
+                failures = 1 if have > furthest and not failure.slow else failures + 1
                 furthest = max(furthest, have)
                 if failures >= attempts:
-                    kept = f"What came so far is kept in {self._part}: run again later to continue."
-                    advice = kept if have else "Run again later."
-                    text = f"{interruption}, {attempts} times in a row. {advice}"
+                    resume = (
+                        f"What came so far is kept in {self._part}: run again later to continue."
+                    )
+                    advice = resume if have else "Run again later."
+                    text = f"{failure}, {attempts} times in a row. {advice}"
                     raise self._error(text) from None
-                pause = max(wait_seconds * 2.0 ** (failures - 1), interruption.after)
+                pause = max(wait_seconds * 2.0 ** (failures - 1), failure.after)
                 pause = min(pause, LONGEST_WAIT_SECONDS)
-                logger.warning("%s: %s; again in %.0f s", self._public, interruption, pause)
+                logger.warning("%s: %s; again in %.0f s", self._public, failure, pause)
                 time.sleep(pause)
 
     def _error(self, text: str) -> DownloadError:
@@ -180,7 +181,7 @@ class _Fetch:
         return requests.get(self._url, headers=headers, stream=True, timeout=timeout)
 
     def _request(self) -> None:
-        """One request: append to the part, or write it from the start if the server wants that."""
+        """Make one request; the answer is appended to the part, or replaces it."""
         part, have, headers = self._part, _size_of(self._part), {}
         version = _version(part).read_text(encoding="utf-8") if _version(part).exists() else ""
         if have and not version and not self._has_checksum:
@@ -193,7 +194,7 @@ class _Fetch:
                     # The part is the whole file already, or of one that has become shorter.
                     if _content_range(response)[1] != have:
                         part.unlink(missing_ok=True)
-                        raise Interrupted("the file at the source is shorter: from the start")
+                        raise TransientError("the file at the source is shorter: from the start")
                     return
                 have, total = self._accept(response, have)
                 self._write(response, have, total)
@@ -206,33 +207,35 @@ class _Fetch:
             # Its text may hold the whole address, with whatever secret is in it.
             for kind, reason in PASSING.items():
                 if isinstance(error, kind):
-                    raise Interrupted(reason) from None
+                    raise TransientError(reason) from None
             raise self._error(f"{type(error).__name__}. Correct the address.") from None
         if _size_of(part) < (total or 1):
-            raise Interrupted("the connection was cut" if total else "the answer was empty")
+            raise TransientError("the connection was cut" if total else "the answer was empty")
 
     def _accept(self, response: requests.Response, have: int) -> tuple[int, int | None]:
-        """From which byte the answer goes on, and the size of the whole file if it is told."""
-        code, told = response.status_code, response.headers
+        """Return the byte at which the answer continues, and the size of the whole file if known."""
+        code, headers = response.status_code, response.headers
         if code in WORTH_RETRYING:
-            raise Interrupted(f"the server answered {code}", _retry_after(response))
+            raise TransientError(f"the server answered {code}", _retry_after(response))
         if code not in (200, 206):
             advice = ADVICE.get(code, "Open the address in a browser to see what it says.")
             raise self._error(f"the server answered {code}. {advice}")
-        if "html" in told.get("Content-Type", "").lower():
+        if "html" in headers.get("Content-Type", "").lower():
             raise self._error(
                 "a web page came instead of the file (a login, terms to agree to, an error). Open "
                 f"the address in a browser to see which, and {PAGE}."
             )
-        if (packed := told.get("Content-Encoding", "identity")) != "identity":
+        if (packed := headers.get("Content-Encoding", "identity")) != "identity":
             raise self._error(f"the file comes packed ({packed}). {OTHER_SOURCES}")
-        length = told.get("Content-Length", "")
+        length = headers.get("Content-Length", "")
         total = int(length) if length.isdigit() else None
         if code == 206:
             start, total = _content_range(response)
             if start != have:
                 _discard(self._part)
-                raise Interrupted(f"asked to go on from byte {have}, the server sent byte {start}")
+                raise TransientError(
+                    f"asked to go on from byte {have}, the server sent byte {start}"
+                )
         else:
             have = 0  # the server does not resume, or the file is another one by now
         if self._size is not None and total not in (None, self._size):
@@ -241,7 +244,7 @@ class _Fetch:
                 f"source, or an error page came instead: {CHANGED}"
             )
         total = self._size if total is None else total
-        chunked = "chunked" in told.get("Transfer-Encoding", "")
+        chunked = "chunked" in headers.get("Transfer-Encoding", "")
         if total is None and not chunked and not self._has_checksum:
             raise self._error(
                 "nobody says how long this file is, so that a half one would pass for whole. "
@@ -250,7 +253,7 @@ class _Fetch:
         return have, total
 
     def _write(self, response: requests.Response, have: int, total: int | None) -> None:
-        """Append what comes behind byte `have`. Raises DownloadError where the disk is full."""
+        """Append the bytes after `have` to the part. Raises DownloadError if the disk is full."""
         part = self._part
         needed, free = (total or 0) - have, shutil.disk_usage(part.parent).free
         if needed > free:
@@ -282,26 +285,26 @@ class _Fetch:
             ) from error
 
     def _verify(self, resumed: bool) -> None:
-        """Compare the whole part with what is expected; one that does not match is deleted."""
-        for what, wanted in self._expected.items():
+        """Compare the whole part with the expected size and checksums; delete it if it differs."""
+        for what, expected in self._expected.items():
             if what == "size":
                 got: int | str = _size_of(self._part)
             else:
-                got = _digest(self._part, what)[: len(str(wanted))]
-            if wanted == got:
+                got = _digest(self._part, what)[: len(str(expected))]
+            if expected == got:
                 continue
             _discard(self._part)
             if resumed:
-                raise Interrupted("the parts do not belong together: from the start")
+                raise TransientError("the parts do not belong together: from the start")
             raise self._error(
-                f"expected {what} {wanted}, found {got}; the file was deleted. Run again; if the "
+                f"expected {what} {expected}, found {got}; the file was deleted. Run again; if the "
                 f"same comes, the file has changed at its source: {CHANGED}"
             )
 
     def _refuse_more(self) -> None:
-        """Ask for what follows the last byte: of a whole file there is nothing (416).
+        """Ask for the bytes after the last one; the answer for a whole file is 416.
 
-        Raises DownloadError when there is more.
+        Raises DownloadError if there are more.
         """
         size = _size_of(self._part)
         try:
@@ -318,21 +321,21 @@ class _Fetch:
 
 
 def _content_range(response: requests.Response) -> tuple[int | None, int | None]:
-    """Start and total of a header such as `bytes 100-199/200`; None for what is not told."""
-    found = re.match(r"bytes (?:(\d+)-\d*|\*)/(\d*)", response.headers.get("Content-Range", ""))
-    start, total = found.groups() if found else (None, None)
+    """Start and total of a header such as `bytes 100-199/200`; None for a missing one."""
+    header = re.match(r"bytes (?:(\d+)-\d*|\*)/(\d*)", response.headers.get("Content-Range", ""))
+    start, total = header.groups() if header else (None, None)
     return (int(start) if start else None, int(total) if total else None)
 
 
 def _coming(response: requests.Response, seconds: float) -> Iterator[bytes]:
-    """The answer's bytes as they come. Raises Interrupted when `seconds` bring next to nothing."""
+    """The answer's bytes as they arrive. Raises TransientError if hardly any arrive in `seconds`."""
     began, count = time.monotonic(), 0
     while chunk := response.raw.read1(CHUNK_BYTES):
         yield chunk
         count += len(chunk)
         if time.monotonic() - began > seconds:
             if count < SLOWEST * seconds:
-                raise Interrupted(f"only {count} bytes came within {seconds:.0f} s", slow=True)
+                raise TransientError(f"only {count} bytes came within {seconds:.0f} s", slow=True)
             began, count = time.monotonic(), 0
 
 
@@ -345,12 +348,12 @@ def _retry_after(response: requests.Response) -> float:
 
 
 def _version(part: Path) -> Path:
-    """The file beside a partial download that tells which version of the source it is of."""
+    """The file beside a partial download with the version of its source."""
     return part.with_name(f"{part.stem}.version.part")
 
 
 def _discard(part: Path) -> None:
-    """Delete a partial download and what is known of it."""
+    """Delete a partial download and the file with its version."""
     part.unlink(missing_ok=True)
     _version(part).unlink(missing_ok=True)
 

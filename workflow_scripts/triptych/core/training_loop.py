@@ -146,7 +146,7 @@ class TrainingLoop:
                 last = f"the last good state, of {place}, is kept in {self._checkpoint.path}"
             raise DivergedError(
                 f"{diverged}; {last}. {self._settings.advice} With other settings the training "
-                "starts anew; with these it resumes from the last state and diverges again."
+                "starts from zero; with these it resumes from the last state and diverges again."
             )
         self._pace.lap(self._training.done)
 
