@@ -213,7 +213,7 @@ class _Fetch:
             raise TransientError("the connection was cut" if total else "the answer was empty")
 
     def _accept(self, response: requests.Response, have: int) -> tuple[int, int | None]:
-        """Return the byte at which the answer continues, and the size of the whole file if known."""
+        """The byte at which the answer continues, and the size of the whole file if known."""
         code, headers = response.status_code, response.headers
         if code in WORTH_RETRYING:
             raise TransientError(f"the server answered {code}", _retry_after(response))
@@ -328,7 +328,7 @@ def _content_range(response: requests.Response) -> tuple[int | None, int | None]
 
 
 def _coming(response: requests.Response, seconds: float) -> Iterator[bytes]:
-    """The answer's bytes as they arrive. Raises TransientError if hardly any arrive in `seconds`."""
+    """The answer's bytes as they arrive. Raises TransientError if hardly any do in `seconds`."""
     began, count = time.monotonic(), 0
     while chunk := response.raw.read1(CHUNK_BYTES):
         yield chunk
