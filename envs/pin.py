@@ -39,8 +39,6 @@ PACKAGES = {
         "imageio",
         "mujoco",
         "numpy",
-        "onnx",
-        "onnxruntime",
         "packaging",
         "pandas",
         "safetensors",

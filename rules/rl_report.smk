@@ -100,7 +100,7 @@ rule rl_draw_sensors:
 rule rl_draw_variants:
     """Other batches, iterations and data to prune with, beside the default pruning."""
     input:
-        scores=RL.files("scores.csv", RL.select(observations=RL.config["observations"])),
+        scores=RL.files("scores.csv", RL.variant_runs),
     output:
         table(
             "rl_variants",

@@ -69,5 +69,5 @@ OBSERVATIONS = ("raw", "normalised")
 
 
 def networks_name(widths: str, algorithm: str) -> str:
-    """What tables call networks of a named set of widths: by their algorithm too, but BCQ's."""
+    """Name of networks in tables: their set of widths, and their algorithm if not BCQ or BC."""
     return widths if algorithm in PAPER_ALGORITHMS else f"{widths}, {algorithm}"

@@ -28,7 +28,7 @@ def verdicts(files: Files, settings: Mapping[str, Any]) -> list[Verdict]:
 
 
 def lacking(workflow: Any, on_gpu: bool) -> dict[str, Lacking]:
-    """What a run of a config, given by its Workflow, will lack to test each claim."""
+    """Unmet needs of each claim in a run of a config, given by its Workflow."""
     return foreseen(CLAIMS, planned_facts(workflow.config))
 
 

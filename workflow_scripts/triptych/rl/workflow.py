@@ -193,6 +193,15 @@ class Workflow:
         return {name: values for name, values in known if self.select(pruning=name)}
 
     @property
+    def variant_runs(self) -> list[Run]:
+        """The runs of the variants, and those of the default pruning beside them."""
+        usual = self.select(observations=self.config["observations"])
+        varied = [run for run in usual if run["pruning"] != DEFAULT]
+        cells = {(run["method"], run["sparsity_percent"]) for run in varied}
+        default = self.shown()
+        return varied + [r for r in default if (r["method"], r["sparsity_percent"]) in cells]
+
+    @property
     def table1_task(self) -> str:
         """Table 1 shows HalfCheetah or Walker2d: their network sizes match the published bytes."""
         known = [task for task in ("halfcheetah", "walker2d") if task in self.tasks]

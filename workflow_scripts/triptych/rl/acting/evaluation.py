@@ -21,7 +21,7 @@ STEPS_DRAWN = 100
 
 @dataclass(frozen=True)
 class EvaluationSettings:
-    """How policies are scored; the references' values are in the comments."""
+    """Settings of evaluations; the references' values are in the comments."""
 
     episodes: int  # of each evaluation on the way, for the curves
     final_episodes: int  # of the last one, by which a run is scored
@@ -61,8 +61,8 @@ def evaluate(
     observations = simulation.reset(starts).reshape(policies, episodes, -1)
     running = np.ones((policies, episodes), dtype=bool)
     returns, steps = np.zeros(running.shape), np.zeros(running.shape, dtype=int)
-    clip, drawn = acting.clip, (episodes, acting.draws, 2 * simulation.action_size)
-    latents = _Latents(seeds, update, drawn, device, dtype)
+    shape = episodes, acting.draws, 2 * simulation.action_size
+    latents = _Latents(seeds, update, shape, device, dtype)
     live, subset = np.arange(policies), parameters
     for step in range(simulation.horizon):
         if not running.any():
@@ -75,7 +75,9 @@ def evaluate(
             chosen = torch.as_tensor(live, device=device)
             subset = {name: value[chosen] for name, value in parameters.items()}
         state = torch.as_tensor(observations[live]).to(device, dtype)
-        latent = latents.at(step)[torch.as_tensor(live, device=device)].clamp(-clip, clip)
+        latent = latents.at(step)[torch.as_tensor(live, device=device)].clamp(
+            -acting.clip, acting.clip
+        )
         chosen_actions = acting.act(subset, state, latent)
         actions = np.zeros((policies, episodes, simulation.action_size))
         actions[live] = chosen_actions.double().cpu().numpy()
@@ -86,7 +88,7 @@ def evaluate(
         returns += rewards.reshape(running.shape)
         steps += running
         running &= ~ended.reshape(running.shape)
-    policy, episode = (each.ravel() for each in np.indices(running.shape))
+    policy, episode = (indices.ravel() for indices in np.indices(running.shape))
     columns: dict[str, Any] = {"policy": policy, "episode": episode, "return": returns.ravel()}
     columns |= {"score_normalised": settings.task.score(returns).ravel()}
     return pd.DataFrame({**columns, "unit": settings.task.unit, "steps": steps.ravel()})

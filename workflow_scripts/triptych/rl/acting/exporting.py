@@ -31,9 +31,9 @@ def acting_arrays(arrays: Arrays, algorithm: str) -> dict[str, np.ndarray]:
     names = {f"{layer}.{kind}" for layer in layers for kind in ("weight", "bias")}
     if missing := sorted(names - arrays.keys()):
         raise ValueError(f"it is a policy of {algorithm} and has no array {missing[0]}")
-    found = {name: array for name, array in arrays.items() if name in names}
-    networks_of(found)
-    return found
+    acting = {name: array for name, array in arrays.items() if name in names}
+    networks_of(acting)
+    return acting
 
 
 def guess_algorithm(arrays: Arrays) -> str | None:

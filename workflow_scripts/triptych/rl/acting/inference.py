@@ -43,7 +43,7 @@ NEEDED = {
 
 @dataclass(frozen=True)
 class ActingSettings:
-    """How a policy acts: range of actions, BCQ's perturbation, clip of the latent, candidates.
+    """Settings of acting: range of actions, BCQ's perturbation, clip of the latent, candidates.
 
     The values are sfujim/BCQ's (latent_clip_bc: BEAR's), for files that carry no settings.
     """
@@ -180,7 +180,7 @@ class Torch:
 
     @torch.inference_mode()
     def bcq(self, observations: np.ndarray, latents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """As `NumpyDense.bcq`; all candidates are in memory at once."""
+        """Equal to `NumpyDense.bcq`, with all candidates in memory at once."""
         batch, n, _ = latents.shape
         states = torch.from_numpy(observations).repeat_interleave(n, 0)
         proposed = self._decode(states, torch.from_numpy(latents).reshape(batch * n, -1))

@@ -1,4 +1,4 @@
-"""How long one policy takes to act, in each kernel, measured so that drift hits all alike."""
+"""Time to act of one policy, kernel by kernel in turn, so that clock drift affects all equally."""
 
 import ctypes
 import logging
@@ -35,18 +35,18 @@ logger = logging.getLogger(__name__)
 MOST_INPUTS = 16  # in turn, so that caches and branch prediction don't adapt to one input
 ROWS_AT_ONCE = 2000  # large batches hold variety enough, and take long: two of them then do
 METHODS = {"actor": "actor", "BCQ policy": "bcq", "BC policy": "bc"}
-"""What a kernel calls each part."""
+"""Method of a kernel for each part."""
 SLICE_SECONDS = 5e-4  # least time of one measurement, against the clock's and the call's own cost
 
 
 COMPILE = ("-std=c99", "-O2", "-shared", "-fPIC")
 NATIVE = "-march=native"
-"""Options of the compiler, as the head of policy.c says; not every one knows the last."""
+"""Options of the compiler (head of policy.c); not every compiler knows NATIVE."""
 
 
 @cache
 def compiled_reader() -> ctypes.CDLL | None:
-    """readers/policy.c, compiled for this process; None, and said, where there is no `cc`."""
+    """readers/policy.c, compiled for this process; None, with a warning, without a `cc`."""
     compiler = shutil.which("cc")
     if compiler is None:
         logger.warning("no C compiler named cc is here: no policy is timed in policy.c")
@@ -67,7 +67,7 @@ def compiled_reader() -> ctypes.CDLL | None:
 
 
 class PolicyC:
-    """A policy in policy.c, of which only the weights that pruning left are kept and multiplied.
+    """A policy in policy.c, which keeps and multiplies only the weights left by pruning.
 
     It acts for one observation after another, on one thread.
     """
@@ -77,11 +77,11 @@ class PolicyC:
         self._actions = len(arrays["vae.d3.bias" if "vae.d3.bias" in arrays else "actor.l3.bias"])
         for part in parts_of(arrays):
             layers = [layer for network in NEEDED[part] for layer in LAYERS[network]]
-            own = {f"{layer}.{kind}" for layer in layers for kind in ("weight", "bias")}
+            names = {f"{layer}.{kind}" for layer in layers for kind in ("weight", "bias")}
             about = asdict(settings) | {"algorithm": part.partition(" ")[0]}
             if part == "actor":  # alone it does what a decoder does, of no latents
                 about["max_action"] = settings.phi * settings.max_action
-            self._policies[part] = self._opened({name: arrays[name] for name in own}, about)
+            self._policies[part] = self._opened({name: arrays[name] for name in names}, about)
 
     def _opened(self, arrays: Arrays, settings: Mapping[str, Any]) -> ctypes.c_void_p:
         """A policy in the library's memory; never closed, its kilobytes go with the process."""
@@ -107,12 +107,12 @@ class PolicyC:
         act = self._library.policy_bcq if is_bcq else self._library.policy_bc
         calls = []
         for state, latent, action in zip(*rows, actions, strict=True):
-            s, z, a = (ctypes.c_void_p(each.ctypes.data) for each in (state, latent, action))
+            s, z, a = (ctypes.c_void_p(array.ctypes.data) for array in (state, latent, action))
             candidates = (ctypes.c_int(latent.shape[0]),) if is_bcq else ()
             calls.append((self._policies[part], s, z, *candidates, a))
 
-        def call(kept: list[np.ndarray] = rows) -> Any:  # whose memory the calls point to
-            chosen = [act(*each) for each in calls]
+        def call(memory: list[np.ndarray] = rows) -> Any:  # whose memory the calls point to
+            chosen = [act(*arguments) for arguments in calls]
             return (actions, np.array(chosen)) if is_bcq else actions
 
         return call
@@ -120,7 +120,7 @@ class PolicyC:
 
 Kernel = NumpyDense | Torch | PolicyC
 Inputs = list[tuple[np.ndarray, ...]]
-"""What a part is called with, in turn."""
+"""Inputs of a part, used in turn."""
 
 
 def kernels_of(arrays: Arrays, settings: ActingSettings) -> dict[str, Kernel]:
@@ -162,16 +162,16 @@ def latency_table(
     for part, batch in product(parts_of(arrays), batches):
         inputs = _inputs(part, batch, arrays, settings, observations, generator)
         calls = {
-            name: [prepared(kernel, part, *each) for each in inputs]
+            name: [prepared(kernel, part, *given_inputs) for given_inputs in inputs]
             for name, kernel in kernels.items()
         }
         # Comparing the results also warms each kernel.
         differences = {
             name: max(
-                _difference(reference, part, each, call())
-                for each, call in zip(inputs, own, strict=True)
+                _difference(reference, part, given_inputs, call())
+                for given_inputs, call in zip(inputs, kernel_calls, strict=True)
             )
-            for name, own in calls.items()
+            for name, kernel_calls in calls.items()
         }
         for name, timing in timings(calls, repeats).items():
             about = {"part": part, "kernel": name, "batch": batch}
@@ -191,30 +191,30 @@ def _inputs(
 ) -> Inputs:
     """Different inputs of a part: observations beside actions or latents."""
     rows = batch * (settings.candidates if part == "BCQ policy" else 1)
-    found: Inputs = []
+    inputs: Inputs = []
     for _ in range(min(max(ROWS_AT_ONCE // rows, 2), MOST_INPUTS)):
         states = observations[generator.integers(len(observations), size=batch)]
         if part == "actor":
             shape, span = (batch, len(arrays["actor.l3.bias"])), settings.max_action
-            drawn = generator.uniform(-span, span, shape).astype(np.float32)
-            found.append((np.concatenate((states, drawn), axis=1),))
+            actions = generator.uniform(-span, span, shape).astype(np.float32)
+            inputs.append((np.concatenate((states, actions), axis=1),))
             continue
         latent = arrays["vae.d1.weight"].shape[1] - observations.shape[1]
         if part == "BC policy":
             latents = draw_latents(generator, (batch, latent), settings.latent_clip_bc)
         else:
-            each = batch, settings.candidates, latent
-            latents = draw_latents(generator, each, settings.latent_clip_bcq)
-        found.append((states, latents))
-    return found
+            shape = batch, settings.candidates, latent
+            latents = draw_latents(generator, shape, settings.latent_clip_bcq)
+        inputs.append((states, latents))
+    return inputs
 
 
 def _difference(
     reference: NumpyDense, part: str, inputs: tuple[np.ndarray, ...], result: Any
 ) -> float:
-    """How far a kernel's result is from the reference's, which is in float64.
+    """Difference of a kernel's result from the reference's, which is in float64.
 
-    Of actor and BC the largest absolute difference of an action. BCQ's argmax may fall either way
+    For actor and BC the largest absolute difference of an action. BCQ's argmax may fall either way
     between equally good candidates: there the larger of the difference from the reference's action
     of the same candidate, and of that candidate's regret, relative where the best exceeds 1.
     """
@@ -231,14 +231,14 @@ def _difference(
 def timings(
     calls: Mapping[str, Sequence[Callable[[], object]]], repeats: int
 ) -> dict[str, dict[str, float]]:
-    """How long a call takes, for several kinds of calls, the mean over different inputs.
+    """Times of a call, for several kinds of calls, means over different inputs.
 
     Each of `repeats` rounds times all kinds, in turn from another start. By name:
     microseconds_median and microseconds_minimum over the rounds, repeats.
     """
     times = {
-        name: max(1, round(SLICE_SECONDS / (_seconds(own, 1) * len(own))))
-        for name, own in calls.items()
+        name: max(1, round(SLICE_SECONDS / (_seconds(kernel_calls, 1) * len(kernel_calls))))
+        for name, kernel_calls in calls.items()
     }
     seconds: dict[str, list[float]] = {name: [] for name in calls}
     names = list(calls)
@@ -248,16 +248,16 @@ def timings(
             seconds[name].append(_seconds(calls[name], times[name]))
     return {
         name: {
-            "microseconds_median": 1e6 * float(np.median(own)),
-            "microseconds_minimum": 1e6 * min(own),
+            "microseconds_median": 1e6 * float(np.median(kernel_seconds)),
+            "microseconds_minimum": 1e6 * min(kernel_seconds),
             "repeats": repeats,
         }
-        for name, own in seconds.items()
+        for name, kernel_seconds in seconds.items()
     }
 
 
 def _seconds(calls: Sequence[Callable[[], object]], times: int) -> float:
-    """Of a call, all of them gone through so many times."""
+    """Mean seconds of a call over `times` rounds."""
     began = time.perf_counter()
     for _ in range(times):
         for call in calls:

@@ -1,7 +1,4 @@
-"""Files of policies: what a training job leaves behind, and one policy out of any such file.
-
-One policy may stand in a row of a policies.safetensors, or as a user's own arrays.
-"""
+"""Files of policies: those of a training job, and one policy of such a file or of own arrays."""
 
 import json
 import os
@@ -33,9 +30,9 @@ OPTIONS = {
 
 @dataclass(frozen=True)
 class Policies:
-    """What a training job leaves behind: K networks, what each row is, and how they act.
+    """K trained networks with their rows and settings of acting.
 
-    Where networks see other observations than raw ones, `arrays` hold how (`Scaling`).
+    Where networks see other observations than raw ones, `arrays` hold the `Scaling`.
     """
 
     arrays: dict[str, np.ndarray]
@@ -44,11 +41,11 @@ class Policies:
 
     def row(self, k: int) -> dict[str, np.ndarray]:
         """Row k in torch's own layout, for raw observations: weights [out, in], biases [out]."""
-        own = {name: torch.from_numpy(array[k : k + 1]) for name, array in self.arrays.items()}
-        if SHIFT in own:
+        row = {name: torch.from_numpy(array[k : k + 1]) for name, array in self.arrays.items()}
+        if SHIFT in row:
             first_layers = algorithm_class(self.settings["algorithm"]).first_layers()
-            own = folded(own, Scaling(own.pop(SHIFT), own.pop(SCALE)), first_layers)
-        return torch_layout({name: value[0].numpy() for name, value in own.items()})
+            row = folded(row, Scaling(row.pop(SHIFT), row.pop(SCALE)), first_layers)
+        return torch_layout({name: value[0].numpy() for name, value in row.items()})
 
 
 def write_policies(path: str | os.PathLike[str], policies: Policies) -> None:
@@ -65,7 +62,7 @@ def write_policies(path: str | os.PathLike[str], policies: Policies) -> None:
 
 
 def read_policies(path: str | os.PathLike[str]) -> Policies:
-    """Read what `write_policies` wrote.
+    """Read a file of `write_policies`.
 
     Raises ValueError for a safetensors file that holds no rows and settings.
     """

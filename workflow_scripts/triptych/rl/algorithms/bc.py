@@ -1,6 +1,6 @@
 """BC as aviralkumar2907/BEAR has it: BCQ's VAE, acting by its decoder alone.
 
-A BCQ run therefore already contains a BC run. What BC doesn't train is pruned all the same.
+A BCQ run therefore contains a BC run. Actor and critic are pruned, too, though BC leaves them.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Bc(Bcq):
     acting_groups: ClassVar[tuple[str, ...]] = ("decoder",)
 
     def acting(self, candidates: int) -> Acting:
-        """By one decoded latent."""
+        """Decode one latent."""
         return Acting(act_bc, 1, BC_LATENT_CLIP)
 
     def update_order(self) -> tuple[tuple[str, ...], ...]:

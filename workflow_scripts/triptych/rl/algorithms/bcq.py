@@ -73,7 +73,7 @@ class Bcq(Algorithm):
         }
 
     def acting(self, candidates: int) -> Acting:
-        """By the best of `candidates` sampled actions."""
+        """Take the best of `candidates` sampled actions."""
         return Acting(partial(act_bcq, phi=self.phi), candidates, BCQ_LATENT_CLIP)
 
     def update_order(self) -> tuple[tuple[str, ...], ...]:
@@ -170,7 +170,7 @@ def actor_loss(
 
 
 def act_bcq(parameters: Parameters, observations: Tensor, latent: Tensor, phi: float) -> Tensor:
-    """Of several decoded and perturbed actions the one that Q1 prefers.
+    """The one of several decoded and perturbed actions that Q1 prefers.
 
     `observations` [K, E, S] and clamped `latent` [K, E, candidates, 2A] give actions [K, E, A].
     """

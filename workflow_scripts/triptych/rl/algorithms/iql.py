@@ -108,9 +108,9 @@ def critic_loss(
     """Mean squared error of Q1 plus that of Q2 to r + discount V(s'), [K]; CORL's is half of it."""
     with torch.no_grad():
         following = state_values(parameters, batch.next_observations)
-        wanted = batch.rewards + settings.discount * batch.not_done * following
+        target = batch.rewards + settings.discount * batch.not_done * following
     q1, q2 = twin_values(parameters, batch.observations, batch.actions)
-    both = (q1 - wanted).square().mean(1) + (q2 - wanted).square().mean(1)
+    both = (q1 - target).square().mean(1) + (q2 - target).square().mean(1)
     return both / 2 if settings.reference == "corl" else both
 
 

@@ -78,9 +78,9 @@ def critic_loss(
         following = following.clamp(-MAX_ACTION, MAX_ACTION)
         states = batch.next_observations
         least = torch.minimum(*(q_values(targets, states, following, twin) for twin in (1, 2)))
-        wanted = batch.rewards + settings.discount * batch.not_done * least
+        target = batch.rewards + settings.discount * batch.not_done * least
     q1, q2 = (q_values(parameters, batch.observations, batch.actions, twin) for twin in (1, 2))
-    return (q1 - wanted).square().mean(1) + (q2 - wanted).square().mean(1)
+    return (q1 - target).square().mean(1) + (q2 - target).square().mean(1)
 
 
 def actor_loss(

@@ -96,7 +96,7 @@ class Algorithm:
     @classmethod
     def from_table(cls, table: Mapping[str, Any]) -> Self:
         """Settings as config writes them; the config's key `lambda` is the field `lmbda`."""
-        return cls(**{"lmbda" if name == "lambda" else name: each for name, each in table.items()})
+        return cls(**{"lmbda" if key == "lambda" else key: value for key, value in table.items()})
 
     @classmethod
     def layer_shapes(
@@ -140,7 +140,7 @@ class Algorithm:
         raise NotImplementedError
 
     def acting(self, candidates: int) -> Acting:
-        """How a policy acts. candidates: number of actions that are sampled, where any are."""
+        """Acting by the actor, unless overridden. candidates: number of actions to sample."""
         return Acting(act_by_actor)
 
     def update_order(self) -> tuple[tuple[str, ...], ...]:
@@ -161,7 +161,7 @@ class Algorithm:
         return {}
 
     def policy_metadata(self, candidates: int) -> dict[str, Any]:
-        """How a stored policy acts, beside its algorithm's name and the range of actions."""
+        """Settings of acting to store with a policy, beside its algorithm and range of actions."""
         return {}
 
     @property
@@ -173,5 +173,5 @@ class Algorithm:
 def algorithm_class(name: str) -> type[Algorithm]:
     """The class of an algorithm, by its name in configs. Raises KeyError for an unknown one."""
     module = import_module(f"triptych.rl.algorithms.{ALGORITHMS[name].file}")
-    found: type[Algorithm] = module.ALGORITHM
-    return found
+    algorithm: type[Algorithm] = module.ALGORITHM
+    return algorithm

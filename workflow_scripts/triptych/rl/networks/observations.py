@@ -1,4 +1,4 @@
-"""Observations as a network sees them: as they were recorded, or normalised over the data set.
+"""Raw observations, or observations normalised over the data set.
 
 `raw` as sfujim/BCQ, or `normalised` to (s - mean) / (deviation + 0.001) of the data set, as TD3+BC
 (Fujimoto and Gu 2021, section 4). The map goes into the first layers when training is over: a
@@ -19,7 +19,7 @@ SHIFT, SCALE = "observations.shift", "observations.scale"
 
 @dataclass(frozen=True)
 class Scaling:
-    """What K networks see instead of s: (s - shift) * scale, both [K, S]."""
+    """Map from observations s to the inputs of K networks: (s - shift) * scale, both [K, S]."""
 
     shift: Tensor
     scale: Tensor
@@ -44,7 +44,7 @@ def scaling(kinds: Sequence[str], observations: Tensor) -> Scaling:
 
 
 def folded(
-    parameters: Mapping[str, Tensor], seen: Scaling, first_layers: Iterable[str]
+    parameters: Mapping[str, Tensor], transform: Scaling, first_layers: Iterable[str]
 ) -> dict[str, Tensor]:
     """Parameters of K networks, weights [K, in, out] and biases [K, 1, out], for raw observations.
 
@@ -52,11 +52,11 @@ def folded(
     W'[i] = scale[i] W[i] and b' = b - sum_i shift[i] W'[i].
     """
     changed = dict(parameters)
-    size = seen.shift.shape[1]
-    shift, scale = seen.shift.double()[..., None], seen.scale.double()[..., None]
+    size = transform.shift.shape[1]
+    shift, scale = transform.shift.double()[..., None], transform.scale.double()[..., None]
     for layer in first_layers:
         weight, bias = parameters[f"{layer}.weight"], parameters[f"{layer}.bias"]
-        own = weight[:, :size].double() * scale
-        changed[f"{layer}.weight"] = torch.cat((own.to(weight.dtype), weight[:, size:]), 1)
-        changed[f"{layer}.bias"] = (bias - (shift * own).sum(1, keepdim=True)).to(bias.dtype)
+        scaled = weight[:, :size].double() * scale
+        changed[f"{layer}.weight"] = torch.cat((scaled.to(weight.dtype), weight[:, size:]), 1)
+        changed[f"{layer}.bias"] = (bias - (shift * scaled).sum(1, keepdim=True)).to(bias.dtype)
     return changed

@@ -1,4 +1,4 @@
-"""Random draws that depend on a row's seed and on nothing else.
+"""Random draws that depend on a row's seed alone.
 
 Rows that share a seed share every draw (batches, noise, episodes), whatever their stack.
 """
@@ -26,7 +26,7 @@ class DeviceData:
     """
 
     scaling: Scaling | None = None
-    """How rows see observations; None is raw."""
+    """Scaling of the rows' observations; None is raw."""
 
     def __init__(self, data: Transitions, device: torch.device, dtype: torch.dtype) -> None:
         def put(array: object) -> Tensor:
@@ -47,7 +47,7 @@ class DeviceData:
         return len(self.rewards)
 
     def seen_as(self, kinds: Sequence[str]) -> "DeviceData":
-        """These data, not copied, for K rows that see observations `raw` or `normalised`."""
+        """A view of the data for K rows that read `raw` or `normalised` observations."""
         same = copy.copy(self)
         same.scaling = None if set(kinds) <= {"raw"} else scaling(kinds, self.observations)
         return same
@@ -96,8 +96,8 @@ class Draws:
         chunk, slot = divmod(update, CHUNK)
         if chunk != self._chunk:
             self._draw(chunk)
-        drawn = self._normal[self._row, slot].split(list(self._rows.values()), 1)
-        noise = dict(zip(self._rows, drawn, strict=True))
+        normal = self._normal[self._row, slot].split(list(self._rows.values()), 1)
+        noise = dict(zip(self._rows, normal, strict=True))
         return self._index[self._row, slot], noise
 
     def _draw(self, chunk: int) -> None:
@@ -107,7 +107,7 @@ class Draws:
             among = (self._transitions, (CHUNK, self._batch))
             indices.append(torch.randint(*among, generator=generator, device=self._device))
             shape = (CHUNK, sum(self._rows.values()), self._size)
-            drawn = torch.randn(shape, generator=generator, device=self._device)
-            normals.append(drawn.to(self._dtype))
+            normal = torch.randn(shape, generator=generator, device=self._device)
+            normals.append(normal.to(self._dtype))
         self._index, self._normal = torch.stack(indices), torch.stack(normals)
         self._chunk = chunk

@@ -1,4 +1,4 @@
-"""Layers of pruned networks that hold and multiply the weights that are kept, and no others.
+"""Layers of pruned networks that hold and multiply only the kept weights.
 
 The K matrices [in, out] of a layer are one block-diagonal matrix [K * out, K * in] in compressed
 sparse rows, so that one call computes all K. A product with it is a weighted sum of rows of its
@@ -69,8 +69,8 @@ class Pattern:
 
     def transposed_times(self, values: Tensor, y: Tensor) -> Tensor:
         """The product of the transposed weights with y [K * out, B]: [K * in, B]."""
-        given = values.index_select(0, self._order)
-        return _sums(y, self._back_columns, self._back_starts, given)
+        ordered = values.index_select(0, self._order)
+        return _sums(y, self._back_columns, self._back_starts, ordered)
 
     def sampled(self, y: Tensor, x: Tensor) -> Tensor:
         """The products of rows of y [K * out, B] with rows of x [K * in, B] at the kept places."""
@@ -132,7 +132,7 @@ class _Affine(torch.autograd.Function):
 
 
 class SparseParameters(dict[str, Tensor]):
-    """Parameters by name, of which those with a pattern are the values of kept weights."""
+    """Parameters by name; those with a pattern hold the kept weights' values only."""
 
     def __init__(self, values: Mapping[str, Tensor], patterns: Mapping[str, Pattern]) -> None:
         super().__init__(values)
@@ -174,7 +174,7 @@ class SparseParameters(dict[str, Tensor]):
 
 
 def views_of(patterns: Mapping[str, Pattern], name: str, value: Tensor) -> Sequence[Tensor]:
-    """What belongs to each network in a parameter, or in a moment of it, as views."""
+    """Views of each network's part of a parameter, or of a moment of it."""
     if name not in patterns:
         return value.unbind()
     pattern = patterns[name]

@@ -111,7 +111,7 @@ Act = Callable[[Parameters, Tensor, Tensor], Tensor]
 
 @dataclass(frozen=True)
 class Acting:
-    """How a policy acts: of so many standard normal latents, which are clamped to +-clip."""
+    """An act, and the number of standard normal latents that it needs, clamped to +-clip."""
 
     act: Act
     draws: int = 0

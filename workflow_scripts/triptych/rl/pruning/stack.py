@@ -1,4 +1,4 @@
-"""Masks of a stack of runs, and what they leave: weights by layer and by input, bytes."""
+"""Masks of a stack of runs, and tables of the weights that they keep and their bytes."""
 
 import logging
 import os
@@ -40,7 +40,7 @@ Masks = Mapping[str, NDArray[np.bool_]]
 
 @dataclass(frozen=True)
 class Shot:
-    """How masks are made, and on which data."""
+    """Settings of a pruning and the data that score weights."""
 
     settings: PruningSettings
     data: DeviceData
@@ -48,7 +48,7 @@ class Shot:
 
 @dataclass(frozen=True)
 class PrunedStack:
-    """A stack's initial weights and masks, [K, in, out] by name, and what its tables say of it.
+    """A stack's initial weights and masks, [K, in, out] by name, with the columns of its tables.
 
     networks: what tables call them. inputs: names of an observation's numbers. scope: in which
     weights were ranked together.
@@ -63,16 +63,16 @@ class PrunedStack:
     masks: dict[str, np.ndarray]
 
     def write(self, masks: PathLike, layers: PathLike, inputs: PathLike, sizes: PathLike) -> None:
-        """Write the masks, and tables of what they leave: by layer, by input, in bytes."""
-        kept = {name: torch.as_tensor(mask) for name, mask in self.masks.items()}
-        left = {name: value.numpy() for name, value in apply_masks(self.initial, kept).items()}
+        """Write the masks, and tables of kept weights by layer and by input, and of bytes."""
+        tensors = {name: torch.as_tensor(mask) for name, mask in self.masks.items()}
+        pruned = {name: value.numpy() for name, value in apply_masks(self.initial, tensors).items()}
         write_masks(masks, self.masks)
         groups = self.algorithm.groups(self.scope)
         first_layers = self.algorithm.first_layers()
         for path, table in (
             (layers, layer_table(self.rows, self.masks, groups)),
             (inputs, input_table(self.rows, self.masks, self.inputs, first_layers)),
-            (sizes, size_table(self.rows, left)),
+            (sizes, size_table(self.rows, pruned)),
         ):
             table.insert(1, "networks", self.networks)
             write_csv(table, path)
@@ -127,8 +127,8 @@ def prune(
     fresh = algorithm.initialise(widths, *data.sizes, [int(seed) for seed in rows["seed"]])
     parameters = {name: value.to(data.rewards) for name, value in fresh.items()}
     masks = {
-        name: torch.ones_like(each, dtype=torch.bool)
-        for name, each in weights_of(parameters).items()
+        name: torch.ones_like(value, dtype=torch.bool)
+        for name, value in weights_of(parameters).items()
     }
     pruned = rows.reset_index(drop=True)
     pruned = pruned[pruned["method"] != DENSE]

@@ -1,4 +1,4 @@
-"""How many bytes a pruned network takes: as the paper stored it, and packed.
+"""Bytes of a pruned network: as the paper stored it, and packed.
 
 The paper's Table 1 and Figure 4 give the size of the file that `torch.save` writes, once for
 the dense arrays and once for the same arrays as COO tensors (`dense_bytes`, `coo_bytes`). The
@@ -92,14 +92,14 @@ def _encode(
         entry: dict[str, Any] = {"name": name, "shape": list(stored.shape)}
         if stored.ndim >= 2:
             # Row-major, least significant bit first; != also drops -0.0.
-            kept = stored.ravel() != 0
-            bits = np.packbits(kept, bitorder="little").tobytes()
+            nonzero = stored.ravel() != 0
+            bits = np.packbits(nonzero, bitorder="little").tobytes()
             deflated = _deflated(bits)
             smaller = len(deflated) < len(bits)
             mask = deflated if smaller else bits
             entry |= {"mask": "zlib" if smaller else "raw", "mask_bytes": len(mask)}
             _append(payload, mask)
-            stored = stored.ravel()[kept]
+            stored = stored.ravel()[nonzero]
         entry["values"] = stored.size
         _append(payload, stored.tobytes())
         entries.append(entry)

@@ -51,7 +51,7 @@ class PruningSettings:
 
 def weights_of(parameters: Parameters) -> Parameters:
     """The prunable tensors: linear weights, never biases."""
-    return {name: each for name, each in parameters.items() if name.endswith(".weight")}
+    return {name: value for name, value in parameters.items() if name.endswith(".weight")}
 
 
 def largest_in_groups(
@@ -119,8 +119,8 @@ class Unpruned:
         )
         index, noise = draws.at(iteration)
         transitions = self.data.batch(index)
-        left = apply_masks(self.parameters, masks)
-        live = {name: value.detach().clone().requires_grad_() for name, value in left.items()}
+        pruned = apply_masks(self.parameters, masks)
+        live = {name: value.detach().clone().requires_grad_() for name, value in pruned.items()}
         losses, scores = self.algorithm.losses(), Scores()
         for network in dict.fromkeys(map(network_of, live)):
             loss = partial(losses[network], live, live, transitions, noise)
@@ -147,7 +147,7 @@ class Unpruned:
 
     def uniform_scores(self) -> Scores:
         """Uniform random scores of every weight, keyed by task, seed and layer."""
-        drawn = {}
+        scores = {}
         for name, weight in self.weights.items():
             rows = [
                 torch.rand(
@@ -157,11 +157,11 @@ class Unpruned:
                 )
                 for seed in self.seeds
             ]
-            drawn[name] = torch.stack(rows)
-        return drawn
+            scores[name] = torch.stack(rows)
+        return scores
 
     def shuffled_within_layers(self, masks: Parameters) -> Parameters:
-        """Masks with the same counts in each layer, the places drawn anew."""
+        """Masks with the same counts in each layer and random places."""
         shuffled = {}
         for name, mask in masks.items():
             rows = []

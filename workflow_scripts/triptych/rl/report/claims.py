@@ -55,7 +55,7 @@ _PAIRS = [f"{task} {method}" for task in TASKS for method in METHODS]
 
 
 def _scores(name: str, *more: Need) -> tuple[Need, ...]:
-    """What every claim on the scores of an algorithm needs."""
+    """Needs of every claim on the scores of an algorithm."""
     return (
         *_DATA,
         Need(f"{name} episodes", "10 episodes behind each run's score", least=10),
@@ -134,7 +134,7 @@ def not_learned(run: Run, algorithm: str) -> dict[str, str]:
 
 
 def normalising_makes_it_work(run: Run) -> Finding:
-    """How much more BC gains by normalised observations where it is pruned than where dense."""
+    """Gain of pruned BC by normalised observations, less the gain of dense BC."""
     failures: list[str] = []
     unclear: list[str] = []
     measured, intervals, unscored = [], [], []
@@ -168,7 +168,7 @@ def _gained(runs: pd.DataFrame, task: str, method: str, sparsity: float) -> pd.S
 
 
 def criteria_beat_their_shuffles(run: Run) -> Finding:
-    """How often SNIP and GraSP score more than their own masks shuffled within layers."""
+    """Probability that SNIP and GraSP score more than their masks shuffled within layers."""
     failures: list[str] = []
     unclear: list[str] = []
     measured, intervals, unscored = [], [], []
@@ -265,8 +265,8 @@ def memory_shrinks_four_times(run: Run) -> Finding:
 
 
 def _memory_ratios(sizes: pd.DataFrame, method: str) -> pd.Series:
-    """Of one network: indexed / dense bytes of the dense network, or dense / indexed bytes of
-    a pruned one, one entry a task and seed."""
+    """Ratios of a network's bytes: indexed / dense for the dense network, dense / indexed for a
+    pruned one, one entry a task and seed."""
     dense = sizes[(sizes["method"] == "dense") & (sizes["format"] == "dense")]
     coo = sizes[(sizes["method"] == method) & (sizes["format"] == "coo")]
     stored = coo[coo["sparsity_percent"].isin([0, SPARSITY])].set_index("task")["bytes"]

@@ -64,6 +64,6 @@ def latency_table(long: pd.DataFrame, *, task: str) -> Table:
 
 
 def part_label(part: str, candidates: int) -> str:
-    """What is timed, with its number of sampled actions where it has more than one."""
+    """Label of a timed part, with its number of candidates if it has several."""
     name = part[:1].upper() + part[1:]
     return name if candidates <= 1 else f"{name}, {candidates} candidates"

@@ -17,7 +17,7 @@ PALETTE = ("#e69f00", "#56b4e9", "#009e73", "#cc79a7", "#0072b2", "#d55e00", "#8
 
 @dataclass(frozen=True)
 class Look:
-    """How a method is called and drawn. dash: a line style of matplotlib's."""
+    """Label and line of a method. dash: a line style of matplotlib."""
 
     label: str
     colour: str

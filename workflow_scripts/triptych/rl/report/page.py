@@ -148,7 +148,7 @@ def rl_sections(
 
 
 def _notes(datasets: pd.DataFrame, units: Mapping[str, str]) -> str:
-    """What is to be known of the data and of what stands for a score."""
+    """Notes on the data and on scores that are not normalised."""
     notes = [DATA, COLLECTED] if (datasets["source"] == "collected").any() else [DATA]
     notes += [
         f"{label(TASK_LABELS, task)} has no reference scores: what stands for its score is the "

@@ -1,1 +1,1 @@
-"""What a task is, the experiment table, simulations, and data turned into transitions."""
+"""Tasks, the experiment table, simulations, and data turned into transitions."""

@@ -1,4 +1,4 @@
-"""Any task's episodes in lock-step, with actions in [-1, 1] whatever the environment's bounds."""
+"""Episodes of any task in lock-step, with actions in [-1, 1] whatever the environment's bounds."""
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -63,16 +63,19 @@ def spaces_of(task: Task) -> Spaces:
 
 def _of_environment(task: Task) -> Spaces:
     with closing(_make(task)) as environment:
-        seen, done = environment.observation_space, environment.action_space
+        observation_space = environment.observation_space
+        action_space = environment.action_space
         limit = environment.spec.max_episode_steps if environment.spec else None
-    for space, what in ((seen, "observations"), (done, "actions")):
+    for space, what in ((observation_space, "observations"), (action_space, "actions")):
         if not isinstance(space, gymnasium.spaces.Box) or len(space.shape) != 1:
             raise InputError(_refused(task, f"its {what} are {space}; expected a Box of one axis"))
-    assert isinstance(seen, gymnasium.spaces.Box) and isinstance(done, gymnasium.spaces.Box)
-    if not done.is_bounded():
-        raise InputError(_refused(task, f"its actions are {done}; expected bounds on both sides"))
-    low, high = (np.asarray(bound, np.float64) for bound in (done.low, done.high))
-    return Spaces(task.name, seen.shape[0], low, high, limit or HORIZON)
+    assert isinstance(observation_space, gymnasium.spaces.Box)
+    assert isinstance(action_space, gymnasium.spaces.Box)
+    if not action_space.is_bounded():
+        text = f"its actions are {action_space}; expected bounds on both sides"
+        raise InputError(_refused(task, text))
+    low, high = (np.asarray(bound, np.float64) for bound in (action_space.low, action_space.high))
+    return Spaces(task.name, observation_space.shape[0], low, high, limit or HORIZON)
 
 
 def episodes_of(task: Task, count: int) -> "Locomotion | GymnasiumEpisodes":
@@ -104,7 +107,7 @@ class GymnasiumEpisodes:
     def step(self, actions: Array, active: Flags) -> tuple[Array, Array, Flags]:
         """Apply actions [E, A] in [-1, 1]; observations, rewards, whether the episode ended.
 
-        gymnasium starts an episode that has ended anew; where `active` is false nothing counts.
+        gymnasium restarts an episode that has ended; where `active` is false nothing counts.
         """
         space = self._environments.action_space
         wide = self._spaces.widened(np.clip(actions, -1, 1)).astype(space.dtype)

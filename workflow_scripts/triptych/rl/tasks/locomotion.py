@@ -36,7 +36,7 @@ class Healthy:
 
 @dataclass(frozen=True)
 class Dynamics:
-    """One environment: what it is beside its model."""
+    """One environment, beside its model."""
 
     model: str
     healthy: Healthy | None
@@ -94,7 +94,7 @@ class Locomotion:
         return self.restart(range(self.episodes), seeds)
 
     def restart(self, episodes: Iterable[int], seeds: Sequence[int]) -> Array:
-        """Start some episodes anew, each from its seed; the observations of all, [E, S]."""
+        """Restart some episodes, each from its seed; the observations of all, [E, S]."""
         noise = self._definition.reset_noise
         for episode, seed in zip(episodes, seeds, strict=True):
             data, generator = self._data[episode], np.random.default_rng(seed)
@@ -111,7 +111,7 @@ class Locomotion:
         return self._observe()
 
     def state(self) -> Array:
-        """All that the next step depends on, [E, n], to be given to `restore`."""
+        """The state that the next step depends on, [E, n], for `restore`."""
         kind = mujoco.mjtState.mjSTATE_INTEGRATION
         states = np.zeros((self.episodes, mujoco.mj_stateSize(self._model, kind)))
         for data, state in zip(self._data, states, strict=True):
@@ -119,7 +119,7 @@ class Locomotion:
         return states
 
     def restore(self, states: Array) -> Array:
-        """Go back to what `state` returned; observations [E, S]."""
+        """Go back to a state of `state`; observations [E, S]."""
         for episode, (data, state) in enumerate(zip(self._data, states, strict=True)):
             mujoco.mj_setState(self._model, data, state, mujoco.mjtState.mjSTATE_INTEGRATION)
             self.qpos[episode] = data.qpos

@@ -31,7 +31,7 @@ LARGEST_RATIO = 2000
 
 
 class DatasetError(ValueError):
-    """A file that is not what it should be: which file and key, what was expected, what to do."""
+    """A wrong file; the message names file, key, expected and found values, and what to do."""
 
     def __init__(
         self, path: PathLike, key: str, expected: str, found: str, advice: str = LAYOUT
@@ -41,7 +41,7 @@ class DatasetError(ValueError):
 
 @dataclass(frozen=True)
 class Recording:
-    """Steps as they were recorded, in order: observations [N, S], actions [N, A], the rest [N]."""
+    """Recorded steps in order: observations [N, S], actions [N, A], the others [N]."""
 
     observations: Floats
     actions: Floats
@@ -71,7 +71,7 @@ def read_recording(path: PathLike, spaces: Spaces | None = None) -> Recording:
 
 @contextmanager
 def _opened(path: PathLike) -> Iterator[h5py.File]:
-    """The file, while what goes wrong with it is a DatasetError."""
+    """An open file; errors in reading it become DatasetError."""
     try:
         with h5py.File(path, "r") as stream:
             yield stream
@@ -87,7 +87,7 @@ def _opened(path: PathLike) -> Iterator[h5py.File]:
 
 
 def _check_layout(path: PathLike, stream: h5py.File, spaces: Spaces | None) -> None:
-    """Everything that can be told without reading the rows."""
+    """Check keys, shapes, types and sizes, without reading the rows."""
     for key in KEYS:
         if not isinstance(stream.get(key), h5py.Dataset):
             found = "the keys " + (", ".join(sorted(stream)) or "(none)")
@@ -133,8 +133,8 @@ def _read_column(path: PathLike, dataset: h5py.Dataset, key: str) -> NDArray[Any
         flags = dataset[:]
         if flags.dtype != np.bool_:
             if not np.isin(flags, (0, 1)).all():
-                found = f"values from {flags.min()} to {flags.max()}"
-                raise DatasetError(path, key, "0 and 1 only", found)
+                values = f"values from {flags.min()} to {flags.max()}"
+                raise DatasetError(path, key, "0 and 1 only", values)
             flags = flags.astype(np.bool_)
         return np.asarray(flags)
     # Read as float32 at once: a float64 copy of a million rows is never held.

@@ -1,4 +1,4 @@
-"""What a task is: a gymnasium environment, the returns between which it is normalised, its inputs.
+"""Tasks: a gymnasium environment, the reference returns of its scores, names of its inputs.
 
 The paper's three are known by name; any other is an entry of `rl.tasks` in the config.
 """
@@ -11,7 +11,7 @@ from triptych.core.errors import InputError
 
 NORMALISED = "D4RL-normalised score"
 RETURN = "return"
-"""What a score is: between two references, or as the environment pays."""
+"""Units of a score: between two references, or the environment's reward."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Task:
 
     @property
     def unit(self) -> str:
-        """What its scores are."""
+        """Unit of its scores."""
         return NORMALISED if self.reference else RETURN
 
     @property
@@ -60,9 +60,9 @@ class Task:
 
 
 def _inputs(body: str, *joints: str) -> tuple[str, ...]:
-    """What the numbers of an observation are (gymnasium's pages of the three environments).
+    """Names of an observation's numbers (gymnasium's pages of the three environments).
 
-    The place along the track is left out, its velocity isn't.
+    The position along the track is not among them, its velocity is.
     """
     angles = [f"{body} angle", *(f"{joint} angle" for joint in joints)]
     return (

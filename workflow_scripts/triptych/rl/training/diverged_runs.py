@@ -1,4 +1,4 @@
-"""Runs of a stack that diverge, beside others that don't."""
+"""Diverged runs of a stack, whose other runs go on."""
 
 import logging
 from typing import Any
@@ -16,7 +16,7 @@ MAY_BE_NEGATIVE = ("actor",)
 
 
 class DivergedRuns:
-    """Which runs of a stack have diverged, by their place and the update at which that was seen.
+    """Diverged runs of a stack: their places and the updates at which they were noticed.
 
     The rows of a stack don't see each other, so the others go on. A diverged run has no scores and
     no losses from then on, and all its weights are zero where they are saved or scored.

@@ -27,7 +27,7 @@ from triptych.rl.networks.stacked import (
 
 @dataclass(frozen=True)
 class StepSettings:
-    """How the networks move at an update; the values of sfujim/BCQ are in the comments."""
+    """Settings of an update; the values of sfujim/BCQ are in the comments."""
 
     batch: int  # 100
     learning_rate: float  # 1e-3, Adam, all networks
@@ -145,7 +145,7 @@ class Learner:
                 values[row].masked_fill_(~mask, 0.0)
 
     def moved(self, network: str, updates: int) -> int:
-        """How often a network has moved in the first so many updates."""
+        """Number of times that a network has moved in the first `updates` updates."""
         return updates // self.period if network in self._delayed else updates
 
     def update(self, batch: Batch, noise: Noise, number: int = 0) -> dict[str, Tensor]:
@@ -163,8 +163,8 @@ class Learner:
                     losses[network], gradients[network] = self._descent(network, batch, noise)
                 else:
                     losses[network] = torch.zeros_like(batch.rewards[:, 0])
-            for network, each in gradients.items():
-                self._step(network, each)
+            for network, gradient in gradients.items():
+                self._step(network, gradient)
         if ends and self.targets:
             moving = list(self.targets.values())
             with torch.no_grad():
@@ -190,21 +190,21 @@ class Learner:
         parameters, count, loss = self.parameters, len(batch.rewards), self._losses[network]
         if size >= count or self._patterns:  # a CPU's memory doesn't run out of portions
             value = loss(parameters, self.targets, batch, noise)
-            wanted = list(select(parameters, network).values())
-            return value.detach(), torch.autograd.grad(value.sum(), wanted)
+            trained = list(select(parameters, network).values())
+            return value.detach(), torch.autograd.grad(value.sum(), trained)
         values, gradients = [], []
         for first in range(0, count, size):
             part = slice(first, first + size)
-            own = {
-                name: each.detach()[part].requires_grad_(network_of(name) == network)
-                for name, each in parameters.items()
+            part_parameters = {
+                name: value.detach()[part].requires_grad_(network_of(name) == network)
+                for name, value in parameters.items()
             }
-            targets = {name: each[part] for name, each in self.targets.items()}
+            targets = {name: value[part] for name, value in self.targets.items()}
             some = Batch(*(getattr(batch, field.name)[part] for field in fields(batch)))
-            drawn = {name: each[part] for name, each in noise.items()}
-            value = loss(own, targets, some, drawn)
-            wanted = list(select(own, network).values())
-            gradients.append(torch.autograd.grad(value.sum(), wanted))
+            part_noise = {name: value[part] for name, value in noise.items()}
+            value = loss(part_parameters, targets, some, part_noise)
+            trained = list(select(part_parameters, network).values())
+            gradients.append(torch.autograd.grad(value.sum(), trained))
             values.append(value.detach())
         return torch.cat(values), [torch.cat(each) for each in zip(*gradients, strict=True)]
 
@@ -229,7 +229,7 @@ class Learner:
     def finite(self) -> Tensor:
         """Whether all parameters of a row are finite, [K]."""
         rows = [
-            torch.stack([each.isfinite().all() for each in self._rows(name, value)])
+            torch.stack([part.isfinite().all() for part in self._rows(name, value)])
             for name, value in self.parameters.items()
         ]
         return torch.stack(rows).all(0)
@@ -238,12 +238,12 @@ class Learner:
         """Set all that these rows' next updates depend on to zero, but for their masks."""
         for name, value in self.state().items():
             if value.dim() and not name.startswith("masks/"):
-                own = self._rows(name.rpartition("/")[2], value)
+                parts = self._rows(name.rpartition("/")[2], value)
                 for k in rows:
-                    own[k].zero_()
+                    parts[k].zero_()
 
     def _rows(self, name: str, value: Tensor) -> Sequence[Tensor]:
-        """What belongs to each row in a parameter, or in a moment of it."""
+        """Views of each row's part of a parameter, or of a moment of it."""
         return views_of(self._patterns, name, value.detach())
 
     def restore(self, state: Parameters) -> None:

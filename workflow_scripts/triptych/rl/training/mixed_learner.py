@@ -1,4 +1,4 @@
-"""A stack of which very sparse runs train with the weights that they keep, and the others dense."""
+"""A stack whose very sparse runs train with their kept weights only, and the others dense."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import fields
@@ -66,9 +66,11 @@ class MixedLearner:
         self.dense_rows = [k for k in range(self.count) if k not in sparse]
 
         def learner(places: list[int], changes: bool, alone: bool) -> Learner:
-            own = {name: each[places] for name, each in parameters.items()}
-            kept = {name: each[places] for name, each in masks.items()}
-            return Learner(own, kept, algorithm, steps, masks_change=changes, sparse=alone)
+            initial = {name: each[places] for name, each in parameters.items()}
+            kept_masks = {name: each[places] for name, each in masks.items()}
+            return Learner(
+                initial, kept_masks, algorithm, steps, masks_change=changes, sparse=alone
+            )
 
         self._parts: dict[str, tuple[Tensor, Learner]] = {}
         self.dense: Learner | None = None
@@ -86,7 +88,7 @@ class MixedLearner:
         return torch.tensor(places, device=self.device)
 
     def moved(self, network: str, updates: int) -> int:
-        """How often a network has moved in the first so many updates."""
+        """Number of times that a network has moved in the first `updates` updates."""
         return self._learners[0].moved(network, updates)
 
     def set_rate(self, rate: float) -> None:
@@ -100,31 +102,31 @@ class MixedLearner:
             return self._learners[0].update(batch, noise, number)
         losses = {name: torch.empty_like(batch.rewards[:, 0]) for name in self.networks}
         for index, learner in self._parts.values():
-            own = Batch(*(getattr(batch, field.name)[index] for field in fields(batch)))
-            drawn = {name: each[index] for name, each in noise.items()}
-            for name, loss in learner.update(own, drawn, number).items():
+            part_batch = Batch(*(getattr(batch, field.name)[index] for field in fields(batch)))
+            part_noise = {name: each[index] for name, each in noise.items()}
+            for name, loss in learner.update(part_batch, part_noise, number).items():
                 losses[name][index] = loss.to(losses[name].dtype)
         return losses
 
     @property
     def parameters(self) -> Parameters:
         """All networks' as [K, in, out] and [K, 1, out], detached, zero where no weight is kept."""
-        found = [(index, learner.dense()) for index, learner in self._parts.values()]
-        if len(found) == 1:
-            return found[0][1]
-        (_, first), _ = found
+        parts = [(index, learner.dense()) for index, learner in self._parts.values()]
+        if len(parts) == 1:
+            return parts[0][1]
+        (_, first), _ = parts
         whole = {name: each.new_empty(self.count, *each.shape[1:]) for name, each in first.items()}
-        for index, own in found:
-            for name, value in own.items():
+        for index, part in parts:
+            for name, value in part.items():
                 whole[name][index] = value
         return whole
 
     def finite(self) -> Tensor:
         """Whether all parameters of a network are finite, [K]."""
-        found = torch.empty(self.count, dtype=torch.bool, device=self.device)
+        finite = torch.empty(self.count, dtype=torch.bool, device=self.device)
         for index, learner in self._parts.values():
-            found[index] = learner.finite()
-        return found
+            finite[index] = learner.finite()
+        return finite
 
     def clear(self, rows: Collection[int]) -> None:
         """Set all that these networks' next updates depend on to zero."""

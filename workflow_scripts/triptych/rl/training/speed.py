@@ -1,4 +1,4 @@
-"""How long an update of one network takes, dense and with the weights alone that a mask keeps."""
+"""Time of an update of one network, dense and with the kept weights only."""
 
 import logging
 from collections.abc import Callable

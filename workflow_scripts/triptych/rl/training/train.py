@@ -40,7 +40,7 @@ POLL = 10
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """How a stack is trained and scored; lengths and intervals are numbers of updates.
+    """Settings of a stack's training; lengths and intervals are numbers of updates.
 
     algorithms: the first is trained, the others are scored from its networks. sparse: places of the
     runs that train with their kept weights alone.
@@ -229,7 +229,7 @@ class _Training:
         return records
 
     def state(self) -> dict[str, Any]:
-        """All that the rest of the training depends on, in finite numbers."""
+        """The state that the rest of the training depends on, in finite numbers."""
         self._diverged.clear(self.done)
         return {
             "update": self.done,
@@ -252,11 +252,11 @@ class _Training:
         """Arrays and tables, each row with its run's keys in front."""
         keys = self._rows.reset_index(drop=True)
         columns = [f"{network}_loss" for network in self._learner.networks]
-        kept = dict(self._learner.parameters)
+        arrays = dict(self._learner.parameters)
         if self._scaling:
-            kept |= {SHIFT: self._scaling.shift, SCALE: self._scaling.scale}
+            arrays |= {SHIFT: self._scaling.shift, SCALE: self._scaling.scale}
         return TrainedStack(
-            arrays={name: value.detach().cpu().numpy() for name, value in kept.items()},
+            arrays={name: value.detach().cpu().numpy() for name, value in arrays.items()},
             scores=_named(pd.DataFrame(self._scores), keys),
             losses=_named(pd.DataFrame(self._losses).explode(columns), keys),
             masks={},

@@ -27,6 +27,6 @@ def gradient_signal_preservation(weights: Parameters, loss: BatchLoss) -> Scores
     product = torch.stack([(g * g.detach()).sum() for g in gradients]).sum()
     hessian_gradient = torch.autograd.grad(product, tensors)
     return {
-        name: (weight * each).detach()
-        for (name, weight), each in zip(weights.items(), hessian_gradient, strict=True)
+        name: (weight * curvature).detach()
+        for (name, weight), curvature in zip(weights.items(), hessian_gradient, strict=True)
     }

@@ -40,9 +40,9 @@ def changed(row: TrainedRow) -> Parameters:
     }
 
 
-def _replaced(weight: Tensor, kept: Tensor, drawn: Tensor) -> Tensor:
-    count, free = int(kept.sum()), int((~kept).sum())
+def _replaced(weight: Tensor, mask: Tensor, uniform: Tensor) -> Tensor:
+    count, free = int(mask.sum()), int((~mask).sum())
     going = min(round(REPLACED * count), free)
-    stay = keep_count({"": weight.abs().masked_fill(~kept, -1.0)[None]}, count - going)[""][0]
-    come = keep_count({"": drawn.masked_fill(kept, -1.0)[None]}, going)[""][0]
+    stay = keep_count({"": weight.abs().masked_fill(~mask, -1.0)[None]}, count - going)[""][0]
+    come = keep_count({"": uniform.masked_fill(mask, -1.0)[None]}, going)[""][0]
     return stay | come

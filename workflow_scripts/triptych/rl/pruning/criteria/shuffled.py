@@ -1,4 +1,4 @@
-"""SNIP's masks with the places drawn anew within each layer."""
+"""SNIP's masks shuffled within each layer, which keeps the layers' counts."""
 
 from triptych.rl.networks.stacked import Parameters
 from triptych.rl.pruning.criteria import snip

@@ -1,4 +1,4 @@
-"""GraSP's masks with the places drawn anew within each layer."""
+"""GraSP's masks shuffled within each layer, which keeps the layers' counts."""
 
 from triptych.rl.networks.stacked import Parameters
 from triptych.rl.pruning.criteria import grasp

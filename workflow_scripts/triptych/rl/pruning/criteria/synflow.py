@@ -21,10 +21,10 @@ ROUNDS = 100
 def masks(networks: Unpruned, percent: float) -> Parameters:
     """Keep the weights of the largest flow in each group."""
     chains = [chain.names for chain in networks.algorithm.chains]
-    kept: Parameters = {}
+    masks: Parameters = {}
     for group in networks.groups():
-        kept |= synaptic_flow({name: networks.weights[name] for name in group}, chains, percent)
-    return kept
+        masks |= synaptic_flow({name: networks.weights[name] for name in group}, chains, percent)
+    return masks
 
 
 def synaptic_flow(weights: Parameters, chains: list[tuple[str, ...]], percent: float) -> Parameters:
@@ -35,19 +35,19 @@ def synaptic_flow(weights: Parameters, chains: list[tuple[str, ...]], percent: f
     geometrically. chains: names of the layers behind one another.
     """
     magnitudes = {name: value.detach().abs().double() for name, value in weights.items()}
-    kept = {name: torch.ones_like(value, dtype=torch.bool) for name, value in weights.items()}
+    masks = {name: torch.ones_like(value, dtype=torch.bool) for name, value in weights.items()}
     share = 1 - percent / 100
     total = sum(value[0].numel() for value in weights.values())
     for step in range(1, ROUNDS + 1):
-        live = {name: (value * kept[name]).requires_grad_() for name, value in magnitudes.items()}
+        live = {name: (value * masks[name]).requires_grad_() for name, value in magnitudes.items()}
         flows = [_flow(live, chain) for chain in chains if f"{chain[0]}.weight" in live]
         gradients = torch.autograd.grad(torch.stack(flows).sum(), list(live.values()))
         scores = {
             name: (value * gradient).detach()
             for (name, value), gradient in zip(live.items(), gradients, strict=True)
         }
-        kept = keep_count(scores, round(total * share ** (step / ROUNDS)))
-    return kept
+        masks = keep_count(scores, round(total * share ** (step / ROUNDS)))
+    return masks
 
 
 def _flow(live: Parameters, chain: tuple[str, ...]) -> Tensor:
