@@ -49,7 +49,7 @@ class Workflow:
     def _timed_run(self) -> Run:
         """The measured run whose speed is taken."""
         latency = self.config["latency"]
-        wanted = {
+        timed = {
             "trained": False,
             "task": latency["task"],
             "method": latency["method"],
@@ -58,7 +58,7 @@ class Workflow:
             "pruning": DEFAULT,
         }
         for run in self._runs:
-            if wanted.items() <= run.items():
+            if timed.items() <= run.items():
                 return run
         raise ConfigError(
             f"config: rl.latency asks for {latency['method']} at {latency['sparsity']}% on "
@@ -104,15 +104,15 @@ class Workflow:
     def pruning(self, wildcards: Any) -> dict[str, dict[str, Any]]:
         """Settings of the prunings of a stack by name, with the transitions that each takes."""
         default = dict(self.config["pruning"])
-        variants, found = default.pop("variants"), {}
+        variants, settings_of = default.pop("variants"), {}
         rows = self.rows(wildcards.task, wildcards.stack)
         for name in dict.fromkeys([DEFAULT, *(run["pruning"] for run in rows)]):
             settings = {**default, **variants.get(name, {})}
             quality = settings.pop("quality", "")
             data = f"{wildcards.task}-{quality}" if quality else wildcards.task
             path = f"results/rl/{data}/transitions.safetensors"
-            found[name] = {**settings, "transitions": path}
-        return found
+            settings_of[name] = {**settings, "transitions": path}
+        return settings_of
 
     def pruning_data(self, wildcards: Any) -> list[str]:
         """The transitions by which a stack's masks are made."""
@@ -122,11 +122,11 @@ class Workflow:
 
     def select(self, trained: bool = True, small: bool = False, **values: Any) -> list[Run]:
         """The runs with these values; small: those of `rl.small_data`, else all others."""
-        wanted = {"trained": trained, **values}
+        expected = {"trained": trained, **values}
         return [
             run
             for run in self._runs
-            if wanted.items() <= run.items() and (run["max_transitions"] is not None) == small
+            if expected.items() <= run.items() and (run["max_transitions"] is not None) == small
         ]
 
     def shown(self, methods: Iterable[str] | None = None) -> list[Run]:
@@ -172,7 +172,7 @@ class Workflow:
             runs = self.select(sweep=name, sparsity_percent=self.config["shown_sparsity"])
             kinds = {run["observations"] for run in runs if run["method"] not in CONTROLS}
             if len(kinds) == len(OBSERVATIONS):
-                both |= {each: networks_name(sweep["widths"], each) for each in sweep["algorithms"]}
+                both |= {name: networks_name(sweep["widths"], name) for name in sweep["algorithms"]}
         for algorithm in ("BC", *ALGORITHMS):
             if algorithm in both:
                 return {"algorithm": algorithm, "networks": both[algorithm]}

@@ -131,8 +131,8 @@ def _row_of(path: Path, filters: Mapping[str, Any]) -> StoredPolicy:
             [f"--{option} {row[key]}" for option, key in OPTIONS.items() if key in row]
             for row in policies.rows
         )
-        rows = "\n".join("  " + " ".join(each) for each in named)
-        found = "no row is" if not matches else f"{len(matches)} rows are"
-        raise InputError(f"{path}: {found} what was asked for; choose one of\n{rows}")
+        rows = "\n".join("  " + " ".join(options) for options in named)
+        problem = "no row is" if not matches else f"{len(matches)} rows are"
+        raise InputError(f"{path}: {problem} what was asked for; choose one of\n{rows}")
     (k,) = matches
     return StoredPolicy(policies.row(k), policies.rows[k], policies.settings)

@@ -39,7 +39,7 @@ def scaling(kinds: Sequence[str], observations: Tensor) -> Scaling:
         "raw": (torch.zeros_like(mean), torch.ones_like(mean)),
         "normalised": (mean, 1 / (deviation + SMALLEST)),
     }
-    shift, scale = (torch.stack(each) for each in zip(*(moved[k] for k in kinds), strict=True))
+    shift, scale = (torch.stack(rows) for rows in zip(*(moved[k] for k in kinds), strict=True))
     return Scaling(shift.to(observations.dtype), scale.to(observations.dtype))
 
 

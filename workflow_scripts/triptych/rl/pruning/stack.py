@@ -163,10 +163,10 @@ def input_table(
     for k, row in enumerate(rows.to_dict("records")):
         for layer in first_layers:
             mask = masks[f"{layer}.weight"][k, : len(names)]
-            kept = mask.sum(1)
+            kept_counts = mask.sum(1)
             records += [
                 {**row, "layer": layer, "input": i, "name": name, "weights": mask.shape[1]}
-                | {"kept": int(kept[i])}
+                | {"kept": int(kept_counts[i])}
                 for i, name in enumerate(names)
             ]
     return pd.DataFrame(records)
@@ -183,13 +183,15 @@ def layer_table(
     records = []
     for k, row in enumerate(rows.to_dict("records")):
         for name, mask in masks.items():
-            weights, kept = int(mask[k].size), int(mask[k].sum())
+            weights, kept_count = int(mask[k].size), int(mask[k].sum())
             network, layer = name.removesuffix(".weight").split(".")
-            if not kept:
+            if not kept_count:
                 logger.warning("the mask of %s empties the layer %s %s", row, network, layer)
             about: dict[Any, Any] = {**row, "network": network, "group": group_of[name]}
-            about |= {"layer": layer, "weights": weights, "kept": kept}
-            records.append({**about, "share_kept": kept / weights, "emptied": kept == 0})
+            about |= {"layer": layer, "weights": weights, "kept": kept_count}
+            records.append(
+                {**about, "share_kept": kept_count / weights, "emptied": kept_count == 0}
+            )
     return pd.DataFrame(records)
 
 

@@ -85,7 +85,7 @@ def keeps_score(run: Run, algorithm: str, losing: str = "") -> Finding:
     known = {key: ratio for key, ratio in ratios.items() if not np.isnan(ratio.estimate)}
     failures: list[str] = []
     unclear: list[str] = []
-    for key, ratio in sorted(ratios.items(), key=lambda each: each[0][0] == losing):
+    for key, ratio in sorted(ratios.items(), key=lambda item: item[0][0] == losing):
         if not (loses(ratio) if key[0] == losing else keeps(ratio)):
             verb, never = (
                 ("lose", keeps(ratio)) if key[0] == losing else ("keep", ratio.high < KEEPS)

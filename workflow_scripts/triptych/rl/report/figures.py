@@ -33,7 +33,7 @@ def task_title(frame: pd.DataFrame, task: str) -> str:
     """
     name = label(TASK_LABELS, task)
     data = set(frame.loc[frame["task"] == task, "data"].dropna()) if "data" in frame else set()
-    return ", ".join([name, *sorted(each for each in data if each.startswith("d4rl "))])
+    return ", ".join([name, *sorted(source for source in data if source.startswith("d4rl "))])
 
 
 def task_unit(frame: pd.DataFrame, task: str) -> str:
@@ -64,8 +64,8 @@ def sparsity_figure(
         for value in cells.loc[cells["method"] == "dense", "value"]:
             look: dict[str, Any] = {"linewidth": 1, "linestyle": (0, (5, 3)), "alpha": 0.65}
             axes.axhline(value, color=colour, label=f"{algorithm} dense", **look)
-        drawn = [name for name in CONTROLS if (cells["method"] == name).any()]
-        for i, control in enumerate(drawn):  # shifted, so that lines don't overlap
+        controls = [name for name in CONTROLS if (cells["method"] == name).any()]
+        for i, control in enumerate(controls):  # shifted, so that lines don't overlap
             line = cells[cells["method"] == control].sort_values("sparsity_percent")
             x, how = line["sparsity_percent"].map(place) + 0.11 * (i + 1), METHOD_LOOKS[control]
             look = {"linewidth": 1.1, "linestyle": how.dash, "marker": how.marker}
@@ -76,22 +76,24 @@ def sparsity_figure(
         top = 1.15 * max(cells["maximum"].max(), expert, least)
         bottom = min(0.0, cells["minimum"].min())
         for i, method in enumerate(methods):
-            name, own = METHOD_LABELS[method], METHOD_LOOKS[method].colour
+            name, line_colour = METHOD_LABELS[method], METHOD_LOOKS[method].colour
             if len(methods) == 1:  # in its algorithm's colour, as in the paper
-                name, own = f"{algorithm}, {name}", colour
+                name, line_colour = f"{algorithm}, {name}", colour
             aside = 0.07 * (i - (len(methods) - 1) / 2)
             line = cells[cells["method"].isin([method, "dense"])].sort_values("sparsity_percent")
             x, low, high = line["sparsity_percent"].map(place) + aside, line["low"], line["high"]
             axes.fill_between(
-                x, line["minimum"], line["maximum"], color=own, alpha=0.16, linewidth=0
+                x, line["minimum"], line["maximum"], color=line_colour, alpha=0.16, linewidth=0
             )
             look = {"linewidth": 1.8, "marker": "o", "markersize": 4.2, "zorder": 3}
-            axes.plot(x, line["value"], color=own, label=name, **look)
+            axes.plot(x, line["value"], color=line_colour, label=name, **look)
             bars = [[(at, a), (at, b)] for at, a, b in zip(x, low, high, strict=True)]
-            axes.add_collection(LineCollection(bars, colors=own, linewidths=1.1), autolim=False)
+            axes.add_collection(
+                LineCollection(bars, colors=line_colour, linewidths=1.1), autolim=False
+            )
             cap: dict[str, Any] = {"markersize": 4.8, "markeredgewidth": 1.1, "linestyle": "none"}
             for ends, inside in ((low, low >= bottom), (high, high <= top)):
-                axes.plot(x[inside], ends[inside], "_", color=own, zorder=3, **cap)
+                axes.plot(x[inside], ends[inside], "_", color=line_colour, zorder=3, **cap)
         axes.set_xticks(list(place.values()), [f"{level:g}" for level in levels])
         axes.set_xlim(-0.3, len(levels) - 0.4)
         axes.yaxis.set_major_locator(MaxNLocator(5))

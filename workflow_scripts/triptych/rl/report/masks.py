@@ -30,8 +30,8 @@ def layers_figure(long: pd.DataFrame, by: str = "share") -> Figure:
         long = long.assign(value=long["kept_mean"], deviation=long["kept_deviation"])
     tasks = tasks_in_order(long)
     order = {name: i for i, name in enumerate(GROUP_LABELS)}  # mask groups are kept together
-    seen = dict.fromkeys(zip(long["network"], long["group"], long["layer"], strict=True))
-    layers = sorted(seen, key=lambda key: order.get(key[1], len(order)))
+    keys = dict.fromkeys(zip(long["network"], long["group"], long["layer"], strict=True))
+    layers = sorted(keys, key=lambda key: order.get(key[1], len(order)))
     methods = [name for name in METHOD_LABELS if (long["method"] == name).any()]
     with matplotlib.rc_context(STYLE):
         figure = Figure(
@@ -56,14 +56,16 @@ def _layer_panel(
     for i in range(1, len(layers)):
         if layers[i][1] != layers[i - 1][1]:
             axes.axhline(i - 0.5, color="#c5ccd3", linewidth=0.8)
-    kept = 100 - cells["sparsity_percent"].max()
-    name = f"even share, {kept:g} %"
+    even_share = 100 - cells["sparsity_percent"].max()
+    name = f"even share, {even_share:g} %"
     if by == "share":
-        axes.axvline(kept, color=MUTED, linewidth=0.9, linestyle=(0, (4, 3)), label=name)
+        axes.axvline(even_share, color=MUTED, linewidth=0.9, linestyle=(0, (4, 3)), label=name)
     else:
         each = cells.drop_duplicates(["network", "layer"])
         rows = [place[key] for key in zip(each["network"], each["layer"], strict=True)]
-        axes.plot(each["weights"] * kept / 100, rows, "|", color=MUTED, markersize=9, label=name)
+        axes.plot(
+            each["weights"] * even_share / 100, rows, "|", color=MUTED, markersize=9, label=name
+        )
     for number, method in enumerate(methods):
         line = cells[cells["method"] == method]
         offset = (number - (len(methods) - 1) / 2) * 0.3
@@ -90,10 +92,10 @@ def _dots(axes: Axes, line: pd.DataFrame, at: np.ndarray, method: str, floor: fl
     """A method's means and deviations at places `at`; crosses on the floor for (nearly) nothing."""
     share, deviation = line["value"].to_numpy(), line["deviation"].fillna(0.0).to_numpy()
     present, colour = share >= floor, METHOD_LOOKS[method].colour
-    left = share - np.maximum(share - deviation, floor)
+    lower = share - np.maximum(share - deviation, floor)
     look: dict[str, Any] = {"markersize": 5, "elinewidth": 1.2, "capsize": 2, "zorder": 3}
     look |= {"fmt": METHOD_LOOKS[method].marker, "color": colour, "markeredgewidth": 0.9}
-    ends = [left[present], deviation[present]]
+    ends = [lower[present], deviation[present]]
     name = label(METHOD_LABELS, method)
     axes.errorbar(share[present], at[present], xerr=ends, label=name, **look)
     if (~present).any():

@@ -88,9 +88,9 @@ def _published_case(row: str) -> Case:
     """The case of a row of the paper's table."""
     if row.startswith("Dense Model"):
         return DENSE, 0, "coo" if row.endswith("Sparse Indexing") else "dense"
-    if not (found := PRINTED_ROW.fullmatch(row)):
+    if not (matched := PRINTED_ROW.fullmatch(row)):
         raise ValueError(f"Table 1's published row {row!r} is neither dense nor pruned")
-    return found["label"].lower(), float(found["percent"]), "coo"
+    return matched["label"].lower(), float(matched["percent"]), "coo"
 
 
 def _printed(published: pd.DataFrame) -> dict[tuple[Any, ...], float]:
@@ -129,8 +129,8 @@ def table1_long(
     sparsity: percent, of the pruned rows. A row that was not measured has no value.
     """
     rows = table1_rows(sizes["method"], sparsity)
-    own = sizes[sizes["task"] == task]
-    of_task = own.groupby([*CASE, "network"])
+    of_task_sizes = sizes[sizes["task"] == task]
+    of_task = of_task_sizes.groupby([*CASE, "network"])
     means, seeds = of_task["bytes"].mean().to_dict(), of_task["seed"].nunique().to_dict()
     printed, cells = _printed(published) if task in PUBLISHED_TASKS else {}, []
     for row, case in rows.items():
@@ -140,7 +140,9 @@ def table1_long(
             cells.append((row, network, task, *case, *numbers))
     columns = ["row", "column", "task", *CASE, "seeds", "value", "published"]
     frame = pd.DataFrame(cells, columns=columns).astype({"published": float})
-    return with_cells(frame.assign(networks=own["networks"].iloc[0]), unit="MB", scale=scale)
+    return with_cells(
+        frame.assign(networks=of_task_sizes["networks"].iloc[0]), unit="MB", scale=scale
+    )
 
 
 def table1_table(long: pd.DataFrame) -> Table:

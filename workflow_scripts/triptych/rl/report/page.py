@@ -126,20 +126,28 @@ def rl_sections(
     masks = [emptied_table(with_observations(layers, observations))]
     timed, data = [latency_table(latency, task=latency_task)], [datasets_table(datasets, units)]
     sensed, scored = [cut_table(inputs)], [scores_table(scores)]
-    kept = shown("rl_figure3", "rl_figure3_counts")
+    layer_figures = shown("rl_figure3", "rl_figure3_counts")
     what = "What a mask lets a policy sense"
     few = Section("small", "Where data are few", SMALL, shown("rl_small_data"), [], opened=())
     return [
         Section("sensors", what, SENSORS, shown("rl_sensors"), sensed, opened=("rl_sensors",)),
         Section(
-            *("scores", "Score against sparsity", SCORES, shown(*SCORE_FIGURES), scored),
+            "scores",
+            "Score against sparsity",
+            SCORES,
+            shown(*SCORE_FIGURES),
+            scored,
             opened=("rl_figure1",),
         ),
         *([few] if few.figures else []),
         Section("comparisons", "Do the criteria matter?", COMPARED, [], compared, opened=()),
-        Section("layers", "Where the weights remain", LAYERS, kept, masks, opened=()),
+        Section("layers", "Where the weights remain", LAYERS, layer_figures, masks, opened=()),
         Section(
-            *("memory", "Memory", MEMORY, shown("rl_figure4"), [table1_table(table1)]),
+            "memory",
+            "Memory",
+            MEMORY,
+            shown("rl_figure4"),
+            [table1_table(table1)],
             opened=("rl_table1",),
         ),
         Section("inference", "Inference", INFERENCE, [], timed, opened=()),
@@ -209,7 +217,7 @@ def headlines(table1: pd.DataFrame, scores: pd.DataFrame) -> list[Headline]:
     """
     cases = zip(table1["method"], table1["format"], table1["column"], strict=True)
     cells = {case: cell for case, (_, cell) in zip(cases, table1.iterrows(), strict=True)}
-    found = []
+    rows = []
     for (method, form), network in product(STORED, ("actor", "vae")):
         cell = cells[method, form, network]
         level = f" at {cell['sparsity_percent']:g}%" if cell["sparsity_percent"] else ""
@@ -218,11 +226,11 @@ def headlines(table1: pd.DataFrame, scores: pd.DataFrame) -> list[Headline]:
         seeds = f"mean of {cell['seeds']:.0f} seeds" if cell["seeds"] else ""
         unlike = "" if seeds else "No networks of the paper's widths were pruned."
         numbers = (cell["published"], cell["value"], " MB", 3, seeds)
-        found.append(Headline(what, "Table 1", *numbers, unlike=unlike))
+        rows.append(Headline(what, "Table 1", *numbers, unlike=unlike))
     sums = table1.groupby(["method", "format"])["value"].sum(min_count=len(NETWORK_LABELS))
     ratio = sums["dense", "dense"] / sums["snip", "coo"]
-    found.append(Headline("", "", 4, ratio, f"{TIMES} smaller", 2, claim="rl-memory-4x"))
-    return found + [_lowest(claim, scores, *what) for claim, what in KEEPS.items()]
+    rows.append(Headline("", "", 4, ratio, f"{TIMES} smaller", 2, claim="rl-memory-4x"))
+    return rows + [_lowest(claim, scores, *what) for claim, what in KEEPS.items()]
 
 
 def _lowest(claim: str, scores: pd.DataFrame, algorithm: str, tasks: tuple[str, ...]) -> Headline:

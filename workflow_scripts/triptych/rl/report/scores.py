@@ -18,8 +18,8 @@ CELL = ["task", "method", "sparsity_percent", "algorithm"]
 
 def in_units(long: pd.DataFrame, units: Mapping[str, str]) -> pd.DataFrame:
     """A long frame with the units of `units` for the tasks named there."""
-    own = long["task"].map(dict(units))
-    return long.assign(unit=own.where(own.notna(), long["unit"]))
+    unit = long["task"].map(dict(units))
+    return long.assign(unit=unit.where(unit.notna(), long["unit"]))
 
 
 def with_data(long: pd.DataFrame, data: Mapping[str, str]) -> pd.DataFrame:

@@ -117,11 +117,11 @@ def sensors_long(
     compared = both[both["method"].isin(kinds.index[kinds == len(OBSERVATIONS)])]
     key = ["task", "observations", "method", "sparsity_percent"]
     scores = compared[[*key, "seed"]].assign(value=compared["score"])
-    kept = sensing(inputs[inputs["networks"] == networks])
-    kept = _of_criteria(kept)
+    weights = sensing(inputs[inputs["networks"] == networks])
+    weights = _of_criteria(weights)
     parts = [
         in_units(with_cells(scores, unit=NORMALISED, scale=scale), units),
-        kept[[*key, "input", "name", "cut", "value", "unit", "scale"]],
+        weights[[*key, "input", "name", "cut", "value", "unit", "scale"]],
     ]
     return pd.concat(parts, ignore_index=True)
 
@@ -132,9 +132,9 @@ def sensors_figure(long: pd.DataFrame, behaviour: pd.DataFrame) -> Figure:
     long: as `sensors_long` returns it. behaviour: task, score_normalised_mean of the policy that
     made the data.
     """
-    scores, kept = long[long["name"].isna()], long[long["name"].notna()]
+    scores, weights = long[long["name"].isna()], long[long["name"].notna()]
     tasks = tasks_in_order(scores)
-    most = min(SHOWN, kept.groupby("task")["input"].max().max() + 1)
+    most = min(SHOWN, weights.groupby("task")["input"].max().max() + 1)
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(1.2 + 2.75 * len(tasks), 3.0 + 0.17 * most), layout="constrained")
         panels = figure.subplots(
@@ -148,7 +148,7 @@ def sensors_figure(long: pd.DataFrame, behaviour: pd.DataFrame) -> Figure:
             if column == 0 or task_unit(scores, task) != task_unit(scores, tasks[column - 1]):
                 pruned = f"dense, and {scores['sparsity_percent'].max():g}% pruned"
                 above.set_ylabel(f"{task_unit(scores, task)}\n{pruned}", color=INK)
-            _inputs_panel(below, kept[kept["task"] == task])
+            _inputs_panel(below, weights[weights["task"] == task])
         legend_below(figure, list(panels[0]), columns=3)
     return figure
 
@@ -156,10 +156,10 @@ def sensors_figure(long: pd.DataFrame, behaviour: pd.DataFrame) -> Figure:
 def _scores_panel(axes: Axes, scores: pd.DataFrame) -> None:
     methods = [name for name in METHOD_LABELS if (scores["method"] == name).any()]
     for kind, aside in zip(OBSERVATIONS, (-0.16, 0.16), strict=True):
-        own = scores[scores["observations"] == kind]
-        at = own["method"].map(methods.index) + aside
-        axes.plot(at, own["value"], "o", color=COLOURS[kind], markersize=3, alpha=0.45)
-        means = own.groupby("method")["value"].mean()
+        of_kind = scores[scores["observations"] == kind]
+        at = of_kind["method"].map(methods.index) + aside
+        axes.plot(at, of_kind["value"], "o", color=COLOURS[kind], markersize=3, alpha=0.45)
+        means = of_kind.groupby("method")["value"].mean()
         x = [methods.index(name) + aside for name in means.index]
         look: dict[str, Any] = {"width": 0.28, "color": COLOURS[kind], "alpha": 0.35}
         axes.bar(x, means, label=OBSERVATION_LABELS[kind], **look)
@@ -169,19 +169,19 @@ def _scores_panel(axes: Axes, scores: pd.DataFrame) -> None:
     axes.set_ylim(bottom=min(0.0, 1.05 * scores["value"].min()))  # with room for the dots
 
 
-def _inputs_panel(axes: Axes, kept: pd.DataFrame) -> None:
+def _inputs_panel(axes: Axes, weights: pd.DataFrame) -> None:
     """A heat map: a row an input, a column a method and way of seeing; a cross where cut off."""
     columns = [
         (method, kind)
         for method in METHOD_LABELS
         for kind in OBSERVATIONS
-        if ((kept["method"] == method) & (kept["observations"] == kind)).any()
+        if ((weights["method"] == method) & (weights["observations"] == kind)).any()
     ]
-    weight = kept.groupby(["input", "name"])["value"].sum().nlargest(SHOWN).sort_index()
+    weight = weights.groupby(["input", "name"])["value"].sum().nlargest(SHOWN).sort_index()
     names = weight.index.get_level_values("name").tolist()
-    if (every := kept["input"].nunique()) > SHOWN:
+    if (every := weights["input"].nunique()) > SHOWN:
         axes.set_ylabel(f"the {SHOWN} of {every} inputs that keep most")
-    cells = kept.set_index(["method", "observations", "name"])
+    cells = weights.set_index(["method", "observations", "name"])
     grid = np.array([[cells.loc[(*column, name), "value"] for column in columns] for name in names])
     shown = axes.imshow(np.sqrt(grid), aspect="auto", cmap="Greens", vmin=0, vmax=10)
     shown.set_zorder(0)

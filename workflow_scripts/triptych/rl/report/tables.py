@@ -163,7 +163,7 @@ def comparisons_long(runs: pd.DataFrame, *, scale: str, units: Mapping[str, str]
             key |= {"first": pair[0], "second": pair[1], "registered": pair in REGISTERED}
             firsts, seconds, least = [], [], []
             for task in tasks_in_order(cell):
-                scores = [seed_scores(runs, task, each, level, algorithm) for each in pair]
+                scores = [seed_scores(runs, task, name, level, algorithm) for name in pair]
                 x, y = scores[0].align(scores[1], join="inner")
                 if x.empty:
                     continue
@@ -188,8 +188,8 @@ def comparisons_table(long: pd.DataFrame) -> Table:
     long = long[long["seeds"] >= ENOUGH_SEEDS]
     tasks = tasks_in_order(long[long["task"] != ALL_TASKS])
     units = dict(zip(long["task"], long["unit"], strict=True))
-    own = {task: f" ({unit})" for task, unit in units.items() if unit != POINTS}
-    headers = [task_title(long, task) + own.get(task, "") for task in tasks]
+    unit_of = {task: f" ({unit})" for task, unit in units.items() if unit != POINTS}
+    headers = [task_title(long, task) + unit_of.get(task, "") for task in tasks]
     rows = []
     key = ["registered", "algorithm", "sparsity_percent", "first", "second"]
     names: Any
@@ -233,13 +233,17 @@ def variants_long(runs: pd.DataFrame, *, scale: str, units: Mapping[str, str]) -
     for names, cell in varied.groupby(key, sort=False):
         algorithm, level, method, _ = names
         for task in tasks_in_order(cell):
-            scores = [seed_scores(each, task, method, level, algorithm) for each in (cell, usual)]
-            own, other = scores[0].align(scores[1], join="inner")
-            if own.empty:
+            scores = [
+                seed_scores(source, task, method, level, algorithm) for source in (cell, usual)
+            ]
+            varied_scores, other = scores[0].align(scores[1], join="inner")
+            if varied_scores.empty:
                 continue
-            gap = difference_interval(own, other)
+            gap = difference_interval(varied_scores, other)
             ends = (gap.estimate, gap.low, gap.high)
-            records.append((*names, task, len(own), own.mean(), other.mean(), *ends))
+            records.append(
+                (*names, task, len(varied_scores), varied_scores.mean(), other.mean(), *ends)
+            )
     columns = [*key, "task", "seeds", "value", "default", "gap", "low", "high"]
     frame = pd.DataFrame(records, columns=columns)
     return in_units(with_cells(frame, unit=NORMALISED, scale=scale), units)

@@ -43,18 +43,19 @@ def with_quality(table: Mapping[str, Any], suffix: str) -> dict[str, Any]:
 
 def d4rl_file(name: str, table: Mapping[str, Any]) -> str:
     """Name of D4RL's file of a task in resources/sources.yaml: "hopper_medium_replay-v2"."""
-    own = task_from(**task_table({name: table}, name)).paper or name
-    return f"{own}_{table.get('quality', EXPERT).replace('-', '_')}-v2"
+    paper_name = task_from(**task_table({name: table}, name)).paper or name
+    return f"{paper_name}_{table.get('quality', EXPERT).replace('-', '_')}-v2"
 
 
 def check_tasks(tables: Tables, d4rl_files: Collection[str]) -> None:
     """Raise ConfigError for the first task whose keys don't go together."""
     for name, table in tables.items():
         key, source = f"config: rl.tasks.{name}", table["source"]
-        for own, wanted in SOURCE_KEYS.items():
-            if own in table and source != wanted:
+        for source_key, expected_source in SOURCE_KEYS.items():
+            if source_key in table and source != expected_source:
                 raise ConfigError(
-                    f"{key}.{own} belongs to source {wanted}, but its source is {source}"
+                    f"{key}.{source_key} belongs to source {expected_source}, but its source is "
+                    f"{source}"
                 )
         try:
             task_from(**task_table(tables, name))

@@ -50,7 +50,15 @@ class Dynamics:
 TASKS = {
     "hopper": Dynamics("hopper.xml", Healthy((0.7, np.inf), (-0.2, 0.2), 100.0)),
     "walker2d": Dynamics("walker2d.xml", Healthy((0.8, 2.0), (-1.0, 1.0), np.inf)),
-    "halfcheetah": Dynamics("half_cheetah.xml", None, 5, 0.1, 0.1, True, np.inf),
+    "halfcheetah": Dynamics(
+        "half_cheetah.xml",
+        healthy=None,
+        frame_skip=5,
+        control_cost=0.1,
+        reset_noise=0.1,
+        reset_velocity_is_normal=True,
+        velocity_clip=np.inf,
+    ),
 }
 
 

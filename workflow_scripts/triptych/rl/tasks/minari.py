@@ -40,7 +40,7 @@ def write_minari(dataset: str, path: str | os.PathLike[str]) -> None:
     with atomic_path(path) as temporary, h5py.File(temporary, "w") as stream:
         stream.attrs["source"] = f"minari {dataset}"
         for key in episodes[0]:
-            stream[key] = np.concatenate([each[key] for each in episodes])
+            stream[key] = np.concatenate([columns[key] for columns in episodes])
     logger.info("%s: %d episodes of %s", path, loaded.total_episodes, dataset)
 
 

@@ -95,11 +95,11 @@ def _check_layout(path: PathLike, stream: h5py.File, spaces: Spaces | None) -> N
             raise DatasetError(path, key, "a dataset of that name", found, advice)
         _check_shape_and_dtype(path, stream[key], key, len(stream["observations"]))
     claimed = sum(stream[key].nbytes for key in KEYS)
-    there = Path(path).stat().st_size
-    if claimed > LARGEST_RATIO * there:
+    size = Path(path).stat().st_size
+    if claimed > LARGEST_RATIO * size:
         found = f"datasets that claim {claimed} bytes"
         advice = "They were announced and never written: write or download the file again."
-        raise DatasetError(path, "file", f"data that fit into its {there} bytes", found, advice)
+        raise DatasetError(path, "file", f"data that fit into its {size} bytes", found, advice)
     rows = len(stream["observations"])
     if rows < 2:
         raise DatasetError(path, "observations", "at least 2 rows", f"{rows} rows")
@@ -107,8 +107,8 @@ def _check_layout(path: PathLike, stream: h5py.File, spaces: Spaces | None) -> N
         sizes = {"observations": spaces.observation_size, "actions": spaces.action_size}
         for key, size in sizes.items():
             if size != (columns := stream[key].shape[1]):
-                wanted = f"{size} columns for {spaces.task}"
-                raise DatasetError(path, key, wanted, f"{columns} columns")
+                expected = f"{size} columns for {spaces.task}"
+                raise DatasetError(path, key, expected, f"{columns} columns")
 
 
 def _check_shape_and_dtype(path: PathLike, dataset: h5py.Dataset, key: str, rows: int) -> None:

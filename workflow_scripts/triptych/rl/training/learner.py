@@ -206,7 +206,7 @@ class Learner:
             trained = list(select(part_parameters, network).values())
             gradients.append(torch.autograd.grad(value.sum(), trained))
             values.append(value.detach())
-        return torch.cat(values), [torch.cat(each) for each in zip(*gradients, strict=True)]
+        return torch.cat(values), [torch.cat(parts) for parts in zip(*gradients, strict=True)]
 
     def state(self) -> Parameters:
         """Every tensor that the next update depends on, by name; not copies."""

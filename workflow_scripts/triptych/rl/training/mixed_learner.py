@@ -37,10 +37,10 @@ def sparse_runs(
         return ()
     learning = [mask for name, mask in masks.items() if network_of(name) in networks]
     weights = sum(mask[0].size for mask in learning)
-    kept = sum(np.count_nonzero(mask, axis=(1, 2)) for mask in learning)
+    kept_count = sum(np.count_nonzero(mask, axis=(1, 2)) for mask in learning)
     return tuple(
         k
-        for k, (method, share) in enumerate(zip(rows["method"], kept / weights, strict=True))
+        for k, (method, share) in enumerate(zip(rows["method"], kept_count / weights, strict=True))
         if method != DENSE and not CRITERIA[method].changes_masks and share <= SPARSE_DENSITY
     )
 
@@ -66,8 +66,8 @@ class MixedLearner:
         self.dense_rows = [k for k in range(self.count) if k not in sparse]
 
         def learner(places: list[int], changes: bool, alone: bool) -> Learner:
-            initial = {name: each[places] for name, each in parameters.items()}
-            kept_masks = {name: each[places] for name, each in masks.items()}
+            initial = {name: value[places] for name, value in parameters.items()}
+            kept_masks = {name: value[places] for name, value in masks.items()}
             return Learner(
                 initial, kept_masks, algorithm, steps, masks_change=changes, sparse=alone
             )
@@ -80,7 +80,7 @@ class MixedLearner:
         if sparse:
             places = sorted(sparse)
             self._parts["sparse"] = self._index(places), learner(places, False, True)
-        self._learners = [each for _, each in self._parts.values()]
+        self._learners = [learner for _, learner in self._parts.values()]
         one = self._learners[0]
         self.networks, self.period, self.portion = one.networks, one.period, one.portion
 
@@ -103,7 +103,7 @@ class MixedLearner:
         losses = {name: torch.empty_like(batch.rewards[:, 0]) for name in self.networks}
         for index, learner in self._parts.values():
             part_batch = Batch(*(getattr(batch, field.name)[index] for field in fields(batch)))
-            part_noise = {name: each[index] for name, each in noise.items()}
+            part_noise = {name: value[index] for name, value in noise.items()}
             for name, loss in learner.update(part_batch, part_noise, number).items():
                 losses[name][index] = loss.to(losses[name].dtype)
         return losses
@@ -115,7 +115,9 @@ class MixedLearner:
         if len(parts) == 1:
             return parts[0][1]
         (_, first), _ = parts
-        whole = {name: each.new_empty(self.count, *each.shape[1:]) for name, each in first.items()}
+        whole = {
+            name: value.new_empty(self.count, *value.shape[1:]) for name, value in first.items()
+        }
         for index, part in parts:
             for name, value in part.items():
                 whole[name][index] = value

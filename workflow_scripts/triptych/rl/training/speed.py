@@ -46,14 +46,17 @@ def update_times(
 
         def stepper(
             parameters: Parameters,
-            kept: Parameters,
-            seen: DeviceData,
+            kept_masks: Parameters,
+            training_data: DeviceData,
             sparse: bool = False,
             trained: Bcq = algorithm,
         ) -> Callable[[int], Tensor]:
-            learner = Learner(parameters, kept, trained, STEPS, sparse=sparse)
+            learner = Learner(parameters, kept_masks, trained, STEPS, sparse=sparse)
             return update_stepper(
-                learner, seen, Draws([seed], seen, STEPS.batch, trained), "float32"
+                learner,
+                training_data,
+                Draws([seed], training_data, STEPS.batch, trained),
+                "float32",
             )
 
         doubled = {name: value.double() for name, value in initial.items()}

@@ -282,7 +282,7 @@ def update_stepper(
     # remainder by the algorithm's period are one graph.
     index, noise = draws.at(0)
     index = index.clone()
-    noise = {name: each.clone() for name, each in noise.items()}
+    noise = {name: value.clone() for name, value in noise.items()}
     before = {name: value.clone() for name, value in learner.state().items()}
     warming = torch.cuda.Stream()
     warming.wait_stream(torch.cuda.current_stream())
@@ -299,8 +299,8 @@ def update_stepper(
     def replay(update: int) -> Tensor:
         drawn_index, drawn_noise = draws.at(update)
         index.copy_(drawn_index)
-        for name, each in drawn_noise.items():
-            noise[name].copy_(each)
+        for name, value in drawn_noise.items():
+            noise[name].copy_(value)
         graph, losses = graphs[update % learner.period]
         graph.replay()
         return losses
