@@ -203,8 +203,8 @@ def _inputs(
         if part == "BC policy":
             latents = draw_latents(generator, (batch, latent), settings.latent_clip_bc)
         else:
-            shape = batch, settings.candidates, latent
-            latents = draw_latents(generator, shape, settings.latent_clip_bcq)
+            size = batch, settings.candidates, latent
+            latents = draw_latents(generator, size, settings.latent_clip_bcq)
         inputs.append((states, latents))
     return inputs
 
