@@ -1,6 +1,7 @@
 """Reading, resizing and writing images, against Pillow and numpy."""
 
 import logging
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -87,6 +88,113 @@ def test_grey_of_16_bits_is_scaled_not_clipped(tmp_path: Path, suffix: str) -> N
     image = read_image(saved(Image.fromarray(deep), tmp_path / f"a.{suffix}"))
     np.testing.assert_allclose(image[1].numpy(), deep / 65535, atol=1e-6)
     assert torch.equal(image[0], image[2])
+
+
+MODES = {
+    "grey": (PIXELS[..., :1].repeat(3, 2), lambda image: image.convert("L")),
+    "RGB": (PIXELS, lambda image: image),
+    "RGBA": (PIXELS, lambda image: image.convert("RGBA")),
+    "CMYK": (PIXELS, lambda image: image.convert("CMYK")),
+    "palette": (PIXELS, lambda image: image.quantize(256)),
+    "grey of 16 bits": (
+        PIXELS[..., :1].repeat(3, 2),
+        lambda image: Image.fromarray(np.asarray(image.convert("L")).astype(np.uint16) * 257),
+    ),
+}
+
+
+@pytest.mark.parametrize("orientation", [5, 6, 7, 8])
+@pytest.mark.parametrize("mode", MODES)
+def test_an_uncompressed_tiff_is_turned_in_every_mode(tmp_path, mode, orientation) -> None:
+    pixels, made = MODES[mode]
+    tall = np.ascontiguousarray(np.concatenate([pixels, pixels[::-1], pixels])[:, :5])
+    path = saved(made(Image.fromarray(tall)), tmp_path / "a.tif", tiffinfo={0x0112: orientation})
+    expected = np.ascontiguousarray(UPRIGHT[orientation](tall))
+    np.testing.assert_allclose(read_image(path), tensor(expected), atol=1.5 / 255)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "tags", "white"),
+    [
+        (np.linspace(0, 255, 35, dtype=np.float32), {}, 255),
+        (np.linspace(0, 60_000, 35, dtype=np.float32), {}, 65_535),
+        (np.linspace(0, 4095, 35).astype(np.uint16), {}, 4095),
+        (np.linspace(0, 2**31 - 1, 35).astype(np.int32), {}, 2**31 - 1),
+        # Without a warning: what is usual, and what a tag says.
+        (np.linspace(0, 1, 35, dtype=np.float32), None, 1),
+        (np.linspace(0, 60_000, 35).astype(np.uint16), None, 65_535),
+        (np.linspace(0, 200, 35, dtype=np.float32), {341: 400.0}, 400),
+        (np.linspace(0, 900, 35).astype(np.uint16), {281: 1000}, 1000),
+    ],
+)
+def test_numbers_are_scaled_by_what_the_file_says_else_by_their_range(
+    tmp_path, caplog, numbers, tags, white
+) -> None:
+    path = saved(Image.fromarray(numbers.reshape(5, 7)), tmp_path / "a.tif", tiffinfo=tags or {})
+    with caplog.at_level(logging.WARNING):
+        found = read_image(path)
+    np.testing.assert_allclose(found[1].flatten(), numbers / white, atol=1e-6)
+    assert (f"{white:g} is taken for white" in caplog.text) == (tags == {})
+
+
+def profile(space: bytes, tags: dict[bytes, bytes]) -> bytes:
+    """An ICC profile of a display, version 2.4, in D50 (ICC.1:2001-04)."""
+    body, table = b"", b""
+    for name, data in tags.items():
+        table += name + struct.pack(">2I", 132 + 12 * len(tags) + len(body), len(data))
+        body += data + bytes(-len(data) % 4)
+    d50 = struct.pack(">3i", 63190, 65536, 54061)
+    head = struct.pack(">I4sI4s4s4s", 0, b"lcms", 0x02400000, b"mntr", space, b"XYZ ")
+    head += bytes(12) + b"acsp" + bytes(28) + d50
+    whole = head.ljust(128, b"\0") + struct.pack(">I", len(tags)) + table + body
+    return struct.pack(">I", len(whole)) + whole[4:]
+
+
+LINEAR = b"curv" + bytes(8)
+D50 = b"XYZ " + bytes(4) + struct.pack(">3i", 63190, 65536, 54061)
+
+
+def primary(x: float, y: float, z: float) -> bytes:
+    return b"XYZ " + bytes(4) + struct.pack(">3i", *(round(65536 * v) for v in (x, y, z)))
+
+
+LINEAR_SRGB = profile(  # whose name says "sRGB"
+    b"RGB ",
+    {
+        b"desc": b"desc" + bytes(4) + struct.pack(">I", 12) + b"Linear sRGB\0" + bytes(79),
+        b"wtpt": D50,
+        b"rXYZ": primary(0.4361, 0.2225, 0.0139),
+        b"gXYZ": primary(0.3851, 0.7169, 0.0971),
+        b"bXYZ": primary(0.1431, 0.0606, 0.7139),
+        **dict.fromkeys((b"rTRC", b"gTRC", b"bTRC"), LINEAR),
+    },
+)
+LINEAR_GREY = profile(b"GRAY", {b"wtpt": D50, b"kTRC": LINEAR})
+
+
+@pytest.mark.parametrize(
+    ("image", "data"),
+    [
+        (Image.new("RGB", (4, 4), (60, 60, 60)), LINEAR_SRGB),
+        (Image.new("RGBA", (4, 4), (60, 60, 60, 255)), LINEAR_SRGB),
+        (Image.new("L", (4, 4), 60), LINEAR_GREY),
+        (Image.new("LA", (4, 4), (60, 255)), LINEAR_GREY),
+        (Image.fromarray(np.full((4, 4), 60 * 257, np.uint16)), LINEAR_GREY),
+    ],
+    ids=lambda given: given.mode if isinstance(given, Image.Image) else "",
+)
+def test_a_profile_counts_by_its_curve_whatever_its_name(tmp_path, image, data) -> None:
+    path = saved(image, tmp_path / "a.png", icc_profile=data)
+    expected = 1.055 * (60 / 255) ** (1 / 2.4) - 0.055  # IEC 61966-2-1
+    np.testing.assert_allclose(read_image(path)[:, 0, 0], [expected] * 3, atol=1.5 / 255)
+
+
+@pytest.mark.parametrize(("name", "tags"), [("a.nef", {}), ("a.dng", {}), ("a.tif", {254: 1})])
+def test_a_raw_photograph_is_refused_and_its_thumbnail_not_taken(tmp_path, name, tags) -> None:
+    made = saved(Image.fromarray(PIXELS), tmp_path / "made.tif", tiffinfo=tags)
+    with pytest.raises(InputError, match=rf"{name} is a raw photograph"):
+        read_image(made.rename(tmp_path / name))
+    assert image_files(tmp_path) == [tmp_path / name]
 
 
 def test_a_colour_profile_is_converted_to_srgb(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import io
 import logging
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
@@ -27,17 +28,33 @@ FORMATS = {
 }
 """What `write_image` writes, by suffix."""
 
-SUFFIXES = {*FORMATS, ".avif", ".bmp", ".gif", ".jfif", ".ppm"}
+SUFFIXES = {*FORMATS, ".avif", ".bmp", ".gif", ".jfif", ".mpo", ".ppm"}
 """What `image_files` takes for an image, in lower case."""
 
-NOT_READ = {".heic", ".heif"}
-"""Photographs of telephones that nothing here decodes: taken for images so that each is told."""
+RAW = {".arw", ".cr2", ".cr3", ".dng", ".nef", ".orf", ".pef", ".raf", ".rw2", ".srw"}
+"""Raw photographs of cameras. Some open as TIFF, and show a thumbnail there."""
+
+NOT_READ = {".heic", ".heif", *RAW}
+"""Photographs that nothing here decodes: taken for images so that each is named."""
+
+PREVIEW = 1
+"""The bit of a TIFF's NewSubfileType that marks a reduced copy of another image."""
 
 ANIMATED = {"GIF", "WEBP", "PNG", "AVIF", "TIFF"}
 """Formats whose several frames or pages are the image; JPEGs hide previews behind the first."""
 
 DEEP = {"I", "F", "I;16", "I;16B", "I;16L", "I;16N"}
 """Pillow's grey modes of more than 8 bits, which its conversions would clip."""
+
+TOPS = [1, 255, 1023, 4095, 16383, 65535, 2**24 - 1, 2**31 - 1, 2**32 - 1]
+"""Numbers that stand for white: 1 in floats, else all bits of 8 to 32."""
+
+TAGS = {
+    "NewSubfileType": 254,
+    "MaxSampleValue": 281,
+    "SMinSampleValue": 340,
+    "SMaxSampleValue": 341,
+}
 
 EXPECTED = (
     "Expected a whole JPEG, PNG, WebP, TIFF, BMP or GIF file, not a telephone's HEIC: convert it, "
@@ -76,26 +93,9 @@ def open_image(
     pixels. Raises InputError for what is absent, damaged or no image.
     """
     what = name or ("an image in memory" if isinstance(source, bytes) else str(Path(source)))
-    stream: BinaryIO | Path
-    if isinstance(source, bytes):
-        stream = io.BytesIO(source)
-    else:
-        stream = Path(source)
-        if not stream.exists():
-            raise InputError(f"{what}: no such file; expected an image")
-        if stream.is_dir():
-            raise InputError(f"{what} is a folder; expected an image file")
-        if odd := not_a_file(stream):
-            raise InputError(f"{what} is {odd}")
     try:
-        with Image.open(stream) as image:
-            _tell_of_frames(image, what)
-            if at_least is not None:
-                image.draft(None, (at_least, at_least))
-            image.load()
-            if image.mode == "F" and not np.isfinite(np.asarray(image)).all():
-                raise InputError(f"{what}: holds NaN or infinity; expected numbers in [0, 1]")
-            return _upright(image, what)
+        with io.BytesIO(source) if isinstance(source, bytes) else _opened(Path(source)) as stream:
+            return _decoded(stream, what, at_least)
     except InputError:
         raise
     except Exception as error:  # Pillow raises many kinds for a damaged file
@@ -105,6 +105,63 @@ def open_image(
         if isinstance(error, Image.DecompressionBombError):
             why = "more pixels than are read at once: make it smaller"
         raise InputError(f"{what} cannot be read as an image ({why}). {EXPECTED}") from error
+
+
+def _opened(path: Path) -> BinaryIO:
+    """An image file as a stream: by its name Pillow would map an uncompressed TIFF into memory,
+    whose rows it then exchanges wrongly where the orientation turns it (Pillow#8554)."""
+    if not path.exists():
+        raise InputError(f"{path}: no such file; expected an image")
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; expected an image file")
+    if odd := not_a_file(path):
+        raise InputError(f"{path} is {odd}")
+    if path.suffix.lower() in RAW:
+        raise InputError(_raw(str(path)))
+    return path.open("rb")
+
+
+def _raw(what: str) -> str:
+    return f"{what} is a raw photograph of a camera; develop it first, to JPEG, PNG or TIFF"
+
+
+def _decoded(stream: BinaryIO, what: str, at_least: int | None) -> Image.Image:
+    with Image.open(stream) as image:
+        tags = getattr(image, "tag_v2", {})
+        if tags.get(TAGS["NewSubfileType"], 0) & PREVIEW:
+            raise InputError(_raw(what))
+        _tell_of_frames(image, what)
+        if at_least is not None:
+            image.draft(None, (at_least, at_least))
+        image.load()
+        if image.mode == "F" and not np.isfinite(np.asarray(image)).all():
+            raise InputError(f"{what}: holds NaN or infinity; expected finite numbers")
+        upright = _upright(image, what)
+        if image.mode in DEEP:
+            upright.info["white"] = _white(image, what)
+        return upright
+
+
+def _white(image: Image.Image, what: str) -> float:
+    """The number that stands for white in an image of DEEP numbers.
+
+    A PNG's is 65535 by its standard. A TIFF's is what its tags say, else the smallest of TOPS that
+    none exceeds, with a warning where that isn't the mode's own.
+    """
+    if image.format == "PNG":
+        return 65535.0
+    tags = getattr(image, "tag_v2", {})
+    for name in ("SMaxSampleValue", "MaxSampleValue"):
+        value = tags.get(TAGS[name])
+        value = value[0] if isinstance(value, tuple) else value
+        if isinstance(value, int | float) and value > 0:
+            return float(value)
+    highest = float(np.asarray(image).max(initial=0))
+    plain = 1 if image.mode == "F" else 65535
+    white = next((top for top in TOPS[0 if image.mode == "F" else 1 :] if highest <= top), highest)
+    if white != plain:
+        logger.warning("%s: its numbers reach %g, so %g is taken for white", what, highest, white)
+    return float(white)
 
 
 def _tell_of_frames(image: Image.Image, what: str) -> None:
@@ -124,23 +181,45 @@ def _upright(image: Image.Image, what: str) -> Image.Image:
         return image.copy()
 
 
+PROBE = Image.fromarray(
+    np.stack(np.meshgrid(*[np.linspace(0, 255, 17)] * 3), -1).reshape(1, -1, 3).astype(np.uint8)
+)
+"""Colours all over the cube, grey among them."""
+
+
 def srgb(image: Image.Image) -> Image.Image:
-    """The image in sRGB, by its embedded profile if it has a usable one."""
-    profile = image.info.get("icc_profile")
-    if profile:
-        try:
-            source = ImageCms.ImageCmsProfile(io.BytesIO(profile))
-            # Converting sRGB to itself would only add rounding.
-            if "srgb" not in ImageCms.getProfileDescription(source).lower():
-                if image.mode == "P":
-                    image = image.convert("RGB")
-                converted = ImageCms.profileToProfile(
-                    image, source, ImageCms.createProfile("sRGB"), outputMode="RGB"
-                )
-                return image if converted is None else converted
-        except Exception as error:  # nor is a damaged profile
-            logger.warning("a colour profile cannot be used and is left out (%s)", error)
-    return image.convert("RGB")
+    """The image in sRGB, RGB of 8 bits, by its embedded profile if it has a usable one."""
+    convert = _to_srgb(image.info.get("icc_profile"), "RGB" if image.mode == "P" else image.mode)
+    if convert is None:
+        return image.convert("RGB")
+    return convert(image.convert("RGB") if image.mode == "P" else image)
+
+
+def _to_srgb(profile: bytes | None, mode: str) -> Callable[[Image.Image], Image.Image] | None:
+    """What converts images of a mode from a profile to sRGB; None where nothing is to be done.
+
+    A profile that moves no colour of PROBE by more than a level is sRGB's, whatever its name:
+    converting would only add rounding.
+    """
+    if not profile:
+        return None
+    try:
+        source = ImageCms.ImageCmsProfile(io.BytesIO(profile))
+        transform = ImageCms.buildTransform(source, ImageCms.createProfile("sRGB"), mode, "RGB")
+    except Exception as error:  # a damaged profile is no reason to refuse a sound image
+        logger.warning("a colour profile cannot be used and is left out (%s)", error)
+        return None
+
+    def convert(image: Image.Image) -> Image.Image:
+        converted = ImageCms.applyTransform(image, transform)
+        return image if converted is None else converted
+
+    if mode in ("L", "RGB"):
+        probe = PROBE.convert(mode)
+        moved = np.asarray(convert(probe)).astype(int) - np.asarray(probe.convert("RGB"))
+        if np.abs(moved).max() <= 1:
+            return None
+    return convert
 
 
 def bytes_of(pixels: np.ndarray) -> np.ndarray:
@@ -187,18 +266,24 @@ def planes(image: Image.Image) -> tuple[Planes, Planes | None]:
     if image.mode in DEEP:
         return _deep_grey(image)
     if image.has_transparency_data:
-        image = image.convert("RGBA")
-        alpha = _scaled(np.asarray(image.getchannel("A"))[:, :, None])
-        rgb = _scaled(np.asarray(srgb(image.convert("RGB"))))
+        alpha = _scaled(np.asarray(image.convert("RGBA").getchannel("A"))[:, :, None])
+        opaque = image.getchannel("L") if image.mode == "LA" else image.convert("RGB")
+        opaque.info["icc_profile"] = image.info.get("icc_profile")
+        rgb = _scaled(np.asarray(srgb(opaque)))
         return np.where(alpha > 0, rgb, np.float32(1)), alpha
     return _scaled(np.asarray(srgb(image))), None
 
 
 def _deep_grey(image: Image.Image) -> tuple[Planes, Planes | None]:
-    """Grey of 16 bits, which Pillow would clip to 8, or of floats in [0, 1]."""
+    """Grey of more than 8 bits, which Pillow would clip, in [0, 1]."""
     values = np.asarray(image)
-    grey = values.astype(np.float32) / np.float32(1 if image.mode == "F" else 65535)
-    rgb = np.repeat(np.clip(grey, 0, 1)[None], 3, 0)
+    white = image.info.get("white", 1 if image.mode == "F" else 65535)
+    grey = np.clip(values.astype(np.float32) / np.float32(white), 0, 1)
+    if convert := _to_srgb(image.info.get("icc_profile"), "L"):
+        # Of the profile's curve there are 256 points: Pillow has no transform of deeper grey.
+        curve = np.asarray(convert(Image.fromarray(np.arange(256, dtype=np.uint8)[None])))[0, :, 0]
+        grey = np.interp(grey * 255, np.arange(256), curve / 255).astype(np.float32)
+    rgb = np.repeat(grey[None], 3, 0)
     key = image.info.get("transparency")
     if not isinstance(key, int):
         return rgb, None
