@@ -46,7 +46,8 @@ class Transformer(nn.Module):
         from transformers.utils import logging
 
         verbosity = logging.get_verbosity()
-        logging.set_verbosity_error()  # of heads that a file has and an encoder doesn't need
+        logging.set_verbosity_error()  # about heads in the file that an encoder doesn't need
+        logging.disable_progress_bar()
         try:
             encoder, loaded = AutoModel.from_pretrained(
                 folder,
