@@ -27,8 +27,7 @@ from makers.sounds.mixing import Measured, Scenes
 from makers.sounds.pool import keyed
 from makers.sounds.wording import Caption, caption, fits, plain, present
 from triptych.audio.models import sentence_encoders
-from triptych.audio.models.model_files import build_model, save_model
-from triptych.audio.models.retrieval import RetrievalModel
+from triptych.audio.models.retrieval import RetrievalModel, build_model, save_model
 from triptych.audio.models.sentence_encoders import sentence_encoder
 from triptych.audio.models.settings import ModelSettings
 from triptych.audio.models.statistics import Statistics, measure

@@ -10,7 +10,7 @@ from stops import Never
 
 from triptych.apps.sounds.adapting.adapting import adapt
 from triptych.apps.sounds.adapting.recordings import read_recordings
-from triptych.audio.models.model_files import build_model, save_model
+from triptych.audio.models.retrieval import build_model, save_model
 from triptych.audio.models.sentence_encoders.bert import Settings as BertSettings
 from triptych.audio.models.settings import ModelSettings
 from triptych.audio.models.text_making import write_scratch_model

@@ -11,7 +11,7 @@ from torch.nn import functional
 from triptych.audio import embedding
 from triptych.audio.embedding import by_length, embed_clips
 from triptych.audio.embedding_files import Split
-from triptych.audio.training.validation import figures
+from triptych.audio.training.runs import figures
 
 
 class Counting(job.Noise):

@@ -12,8 +12,7 @@ from triptych.apps.sounds.search.embedder import write_text_side
 from triptych.apps.sounds.search.text_side import NETWORK, TextSide
 from triptych.audio.models import minilm
 from triptych.audio.models.audio_encoders.statistics import Settings as StatisticsSettings
-from triptych.audio.models.model_files import load_model, save_model
-from triptych.audio.models.retrieval import RetrievalModel
+from triptych.audio.models.retrieval import RetrievalModel, load_model, save_model
 from triptych.audio.models.sentence_encoders.bert import Settings as BertSettings
 from triptych.audio.models.sentences import SentenceEncoder
 from triptych.audio.models.settings import ModelSettings

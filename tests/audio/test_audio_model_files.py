@@ -10,9 +10,9 @@ from audio_small_models import SMALL
 
 from triptych.audio.models.audio_encoders.passt import PUBLISHED
 from triptych.audio.models.audio_encoders.passt import Settings as PasstSettings
-from triptych.audio.models.model_files import build_model, load_model, save_model
 from triptych.audio.models.passt import Passt
 from triptych.audio.models.passt_files import convert_passt
+from triptych.audio.models.retrieval import build_model, load_model, save_model
 from triptych.audio.models.sentence_encoders.bert import Settings as BertSettings
 from triptych.audio.models.text_making import write_scratch_model
 from triptych.core.errors import InputError

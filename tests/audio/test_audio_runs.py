@@ -12,7 +12,7 @@ import torch
 from stops import Never, StopAfter
 
 from triptych.audio.embedding_files import read_embeddings
-from triptych.audio.models.model_files import load_model
+from triptych.audio.models.retrieval import load_model
 from triptych.audio.scoring.metrics import columns_of, mean_average_precision, similarities
 from triptych.audio.training import runs
 from triptych.audio.training.batches import Batches

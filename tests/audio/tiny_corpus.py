@@ -8,7 +8,7 @@ import pandas as pd
 import tiny_retrieval
 
 from triptych.audio.models.audio_encoders.passt import Settings as PasstSettings
-from triptych.audio.models.model_files import build_model
+from triptych.audio.models.retrieval import build_model
 from triptych.audio.models.sentence_encoders.bert import Settings as BertSettings
 from triptych.audio.models.settings import ModelSettings
 from triptych.audio.models.text_making import write_scratch_model

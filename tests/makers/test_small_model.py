@@ -16,7 +16,7 @@ from makers.sounds.learning import LearningSettings, learn, write_learned
 from makers.sounds.mixing import Measured, Mixer, write_measured
 from makers.sounds.pool import Pool, PoolSettings, write_pool
 from triptych.apps.sounds.search.trained import caution
-from triptych.audio.models.model_files import load_model
+from triptych.audio.models.retrieval import load_model
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import Stopped
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from triptych.audio.models.model_files import load_model
+from triptych.audio.models.retrieval import load_model
 from triptych.audio.training.runs import Corpus, Plan, result_fingerprint, train_runs
 from triptych.audio.training.settings import TrainingSettings
 from triptych.core.job import job

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from triptych.audio.models.model_files import build_model
+from triptych.audio.models.retrieval import build_model
 from triptych.audio.models.settings import ModelSettings
 from triptych.audio.training.runs import Corpus, Plan, result_fingerprint, train_runs
 from triptych.audio.training.settings import TrainingSettings

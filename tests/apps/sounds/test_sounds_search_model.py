@@ -17,7 +17,7 @@ from triptych.apps.sounds.search.index import read_index
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory) -> Path:
-    from triptych.audio.models.model_files import build_model, save_model
+    from triptych.audio.models.retrieval import build_model, save_model
     from triptych.audio.models.sentence_encoders.bert import Settings as BertSettings
     from triptych.audio.models.settings import ModelSettings
     from triptych.audio.models.text_making import write_scratch_model
@@ -57,7 +57,7 @@ def triptych(*arguments: object) -> int:
 
 @pytest.mark.slow
 def test_what_is_indexed_and_found_is_what_the_model_says(model, tmp_path, capsys):
-    from triptych.audio.models.model_files import load_model
+    from triptych.audio.models.retrieval import load_model
 
     sounds = tmp_path / "sounds"
     for pitch, seconds in (("low", 0.005), ("middle", 1.5), ("high", 4.0)):

@@ -20,8 +20,7 @@ from triptych.apps.sounds.search.embedder import Embedder
 from triptych.apps.sounds.search.index import Index, read_index, write_index
 from triptych.apps.sounds.search.indexing import update_index
 from triptych.apps.sounds.search.trained import checked_model, segment_seconds
-from triptych.audio.models.model_files import load_model, save_model
-from triptych.audio.models.retrieval import unit_vectors
+from triptych.audio.models.retrieval import load_model, save_model, unit_vectors
 from triptych.audio.models.settings import read_model_table
 from triptych.audio.training.losses import nt_xent, same_audio
 from triptych.core.device import keyed_generator

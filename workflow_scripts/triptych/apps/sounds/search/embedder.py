@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from triptych.apps.sounds.search.text_side import INPUTS, NETWORK, OUTPUT, TABLE, TOKENIZER
 from triptych.audio.embedding import BATCH_SECONDS, embed_captions, embed_clips
-from triptych.audio.models.model_files import load_model
+from triptych.audio.models.retrieval import load_model
 from triptych.core.device import choose_device
 from triptych.core.files import partial_prefix
 
