@@ -85,7 +85,7 @@ def test_a_steps_draws_reach_the_spectrogram_and_the_patches(model):
     draws = draw(SMALL, EVERYTHING, torch.Generator().manual_seed(3))
     with torch.no_grad():
         plain = model.embed_audio(waveforms, lengths)
-        for name in ("band", "masks", "kept"):
+        for name in ("band", "masks", "patchout"):
             one = Draws(**{name: getattr(draws, name)})
             found = model.embed_audio(waveforms, lengths, one)
             assert not torch.allclose(found, plain, atol=1e-6)
