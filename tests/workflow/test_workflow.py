@@ -108,7 +108,7 @@ def test_every_job_has_a_log_a_benchmark_and_provenance_under_its_rules_name(fin
 @pytest.mark.slow
 def test_two_runs_of_one_config_make_the_same_files(finished_once, fresh):
     """Once in processes that are forked, once in such as begin anew."""
-    networks = "results/rl/hopper/narrow/bcq-sp95-1/policies.safetensors"
+    networks = "results/rl/hopper/narrow/bcq-paper/policies.safetensors"
     fresh.snakemake(networks, "rl_table1", python=COLD)
     made = [
         path for folder in ("tables", "rl") for path in (fresh.root / "results" / folder).rglob("*")
