@@ -5,7 +5,6 @@ and the job starts from the beginning. With `resume: any_code` in the config the
 a checkpoint of other code, and its provenance names the modules that changed.
 """
 
-import itertools
 import logging
 import os
 from collections.abc import Mapping
@@ -14,7 +13,7 @@ from typing import Any
 
 import torch
 
-from triptych.core.files import atomic_path
+from triptych.core.files import atomic_path, set_aside
 from triptych.core.provenance import RESUME, Fingerprint
 
 INFRASTRUCTURE = True
@@ -87,11 +86,8 @@ class Checkpoint:
     def _set_aside(self, why: str) -> None:
         """Move the state, and files that the training keeps beside it, out of the way."""
         folder = self.path.parent
-        numbered = (folder / f"aside-{number}" for number in itertools.count(1))
-        aside = next(path for path in numbered if not path.exists())
-        aside.mkdir()
-        for file in [path for path in folder.iterdir() if path.is_file() and path.suffix != ".log"]:
-            file.rename(aside / file.name)
+        files = [path for path in folder.iterdir() if path.is_file() and path.suffix != ".log"]
+        aside = set_aside(folder, files)
         logger.warning(
             "%s %s. It is kept in %s; starting from the beginning", self.path, why, aside
         )

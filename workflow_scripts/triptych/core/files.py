@@ -2,11 +2,12 @@
 
 import csv
 import hashlib
+import itertools
 import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,6 +64,16 @@ def clear_partial(folder: Path, pattern: str = f"**/{PARTIAL}*") -> None:
             shutil.rmtree(path)
         else:
             path.unlink(missing_ok=True)
+
+
+def set_aside(folder: Path, paths: Iterable[Path]) -> Path:
+    """Move files and folders into a new folder `folder`/aside-1, or the next free number."""
+    numbered = (folder / f"aside-{number}" for number in itertools.count(1))
+    aside = next(path for path in numbered if not path.exists())
+    aside.mkdir()
+    for path in paths:
+        path.rename(aside / path.name)
+    return aside
 
 
 def link_or_copy(source: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:

@@ -7,7 +7,6 @@ with the clips that could not be used and why.
 import hashlib
 import logging
 import os
-import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -20,7 +19,7 @@ from triptych.audio.data.decoding import AudioProblem
 from triptych.audio.data.shard_files import KINDS, append_clip
 from triptych.audio.data.tables import read_table
 from triptych.core.errors import InputError
-from triptych.core.files import atomic_path, clear_partial, write_csv
+from triptych.core.files import atomic_path, clear_partial, set_aside, write_csv
 from triptych.core.progress import Progress
 
 logger = logging.getLogger(__name__)
@@ -68,10 +67,11 @@ def _digest(clips: pd.DataFrame, source: AudioSource, kind: str, fingerprint: st
 
 
 def _resume(room: Path, fingerprint: str) -> Path:
-    """The folder of unfinished shards, emptied where they were made from something else."""
+    """The folder of unfinished shards; those of other clips, settings or code are moved aside."""
     mark, folder = room / "fingerprint", room / "shards"
-    if not (mark.exists() and mark.read_text() == fingerprint):
-        shutil.rmtree(folder, ignore_errors=True)
+    if folder.exists() and not (mark.exists() and mark.read_text() == fingerprint):
+        aside = set_aside(room, [folder])
+        logger.warning("unfinished shards of other clips, settings or code are kept in %s", aside)
     folder.mkdir(parents=True, exist_ok=True)
     clear_partial(folder)
     with atomic_path(mark) as temporary:
