@@ -22,11 +22,11 @@ sys.path.insert(0, str(ROOT / "workflow_scripts"))
 
 from triptych.apps.plan import Cost, Job, dry_run, read_costs, read_jobs, wall_seconds  # noqa: E402
 from triptych.core.config import read_config  # noqa: E402
-from triptych.report.claims import ON_ITS_DATA, WITH_SUBSTITUTES  # noqa: E402
+from triptych.report.claims import DECIDES, WITH_SUBSTITUTES  # noqa: E402
 from triptych.report.statistics import Interval, mean_interval, ratio_interval  # noqa: E402
 from triptych.rl.report.labels import METHOD_LABELS, TASK_LABELS  # noqa: E402
 from triptych.scale import FILES, REHEARSAL  # noqa: E402
-from triptych.studies import foreseen, studies  # noqa: E402
+from triptych.studies import predictions, studies  # noqa: E402
 
 PAGES = (
     *(ROOT / name for name in ("README.md", "Makefile", "docs/results/bc-long/README.md")),
@@ -128,14 +128,14 @@ def scales() -> str:
     for scale, files in SCALES.items():
         jobs, costs = planned(scale)
         config = read_config(ROOT, [ROOT / file for file in files])
-        decided = [each.decided for each in foreseen(config, sources).values()]
+        decided = [each.decided for each in predictions(config, sources).values()]
         cells = [
             f"`{scale}`",
             f"{len(jobs)}",
             _takes(scale, jobs, costs),
             _size(sum(cost.download_mb for cost in costs)),
             _size(sum(cost.disk_mb for cost in costs)),
-            f"{decided.count(ON_ITS_DATA)}",
+            f"{decided.count(DECIDES)}",
             f"{decided.count(WITH_SUBSTITUTES)}",
         ]
         lines.append(f"| {' | '.join(cells)} |")

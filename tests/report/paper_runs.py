@@ -12,7 +12,7 @@ import synthetic_audio
 import synthetic_style
 
 from triptych.audio.report.rows import read_rows
-from triptych.report.claims import Verdict, judged
+from triptych.report.claims import Verdict, judge
 from triptych.studies import NAMES
 
 PUBLISHED = Path(__file__).parents[2] / "resources" / "published" / "audio_table2.csv"
@@ -50,7 +50,7 @@ class Run:
     def verdicts(self, study: str) -> dict[str, Verdict]:
         """A study's verdicts by claim."""
         run, facts = self.read(study)
-        return {verdict.id: verdict for verdict in judged(claims(study), facts, run)}
+        return {verdict.id: verdict for verdict in judge(claims(study), facts, run)}
 
     def unmet(self, study: str) -> set[str]:
         """Facts that some claim of a study needs otherwise."""

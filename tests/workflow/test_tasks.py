@@ -10,7 +10,7 @@ import yaml
 from tiny_checkout import TINY, Checkout, copy_checkout
 
 from triptych.core.config import merged
-from triptych.report.claims import judged
+from triptych.report.claims import judge
 from triptych.rl.report.claims import CLAIMS
 from triptych.rl.report.claims_facts import read_run
 
@@ -104,7 +104,7 @@ def test_claims_do_not_count_them(ran):
     settings = {"precision": "float32", "observations": "normalised"}
     settings["networks"] = {"BC": "half", "BCQ": "narrow"}
     alone, every = (read_run(frames(tasks), settings) for tasks in (["hopper"], TASKS))
-    assert judged(CLAIMS, every[1], every[0]) == judged(CLAIMS, alone[1], alone[0])
+    assert judge(CLAIMS, every[1], every[0]) == judge(CLAIMS, alone[1], alone[0])
 
 
 def test_bc_alone_trains_only_the_vae(ran):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from triptych.core.config import ConfigError, read_config
-from triptych.studies import foreseen, workflows
+from triptych.studies import predictions, workflows
 
 DEMO, OVERNIGHT, EVENING, PAPER, BEYOND = "demo", "overnight", "evening", "paper", "beyond"
 CUSTOM, REHEARSAL = "custom", "rehearsal"
@@ -56,15 +56,13 @@ def deciding(scale: str, root: Path, sources: Mapping[str, Any]) -> dict[str, st
 
     sources: resources/sources.yaml.
     """
-    from triptych.report.claims import NOT, ON_ITS_DATA
+    from triptych.report.claims import DECIDES, NO
 
     sentences: dict[str, str] = {}
     for larger in larger_than(scale):
-        for claim, lacking in foreseen(shipped(larger, root), sources).items():
-            if lacking.decided != NOT:
-                how = (
-                    "decides it" if lacking.decided == ON_ITS_DATA else "shows it with substitutes"
-                )
+        for claim, unmet in predictions(shipped(larger, root), sources).items():
+            if unmet.decided != NO:
+                how = "decides it" if unmet.decided == DECIDES else "shows it with substitutes"
                 file = (FILES[larger] or ("config.yaml",))[-1]
                 sentences.setdefault(claim, f"{file} {how}.")
     return sentences

@@ -3,8 +3,8 @@
 Each has the same two modules for all others to ask. `workflow` says what its rules ask, from
 config. `study` has a TITLE, the PAPER's (Markdown), its CLAIMS, the TITLES of its figures, and
 functions of the files and settings that `workflow` names: `verdicts` on each claim, `headlines`
-(published numbers beside this run's), `sections` of the page; and `lacking`, what a run that has
-not begun will lack to test each claim. Its rules stand in rules/<name>.smk.
+(published numbers beside this run's), `sections` of the page; and `predictions`, the
+unmet needs of each claim for a run that has not begun. Its rules stand in rules/<name>.smk.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from triptych.report.files import named_files
 
 if TYPE_CHECKING:  # Snakemake needs NAMES and no pandas
-    from triptych.report.claims import Lacking
+    from triptych.report.claims import Unmet
 
 NAMES = {
     "style": "Style transfer",
@@ -50,17 +50,17 @@ def workflows() -> dict[str, Any]:
     }
 
 
-def foreseen(config: Mapping[str, Any], sources: Mapping[str, Any]) -> "dict[str, Lacking]":
+def predictions(config: Mapping[str, Any], sources: Mapping[str, Any]) -> "dict[str, Unmet]":
     """Predict which needs of each claim a run of this config will not meet, by the claims' ids.
 
     sources: resources/sources.yaml. Raises ConfigError where a study's values don't fit together.
     """
-    lacking: dict[str, Lacking] = {}
+    unmet: dict[str, Unmet] = {}
     modules = workflows()
     for name, study in studies().items():
         workflow = modules[name].Workflow(config, sources)
-        lacking |= study.lacking(workflow, config["device"] == "cuda")
-    return lacking
+        unmet |= study.predictions(workflow, config["device"] == "cuda")
+    return unmet
 
 
 def page_input(workflows: Mapping[str, Any]) -> dict[str, list[str]]:

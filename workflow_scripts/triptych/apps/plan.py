@@ -118,18 +118,18 @@ def claims_page(config: Mapping[str, Any], scale: str, source: Path) -> str:
     which larger scale decides it."""
     import yaml
 
-    from triptych.report.claims import ON_ITS_DATA, sentence
+    from triptych.report.claims import DECIDES, sentence
     from triptych.scale import deciding
-    from triptych.studies import foreseen
+    from triptych.studies import predictions
 
     sources = yaml.safe_load((source / "resources" / "sources.yaml").read_text(encoding="utf-8"))
-    lacking, larger = foreseen(config, sources), deciding(scale, source, sources)
-    decided = Counter(each.decided for each in lacking.values())
+    unmet, larger = predictions(config, sources), deciding(scale, source, sources)
+    decided = Counter(each.decided for each in unmet.values())
     lines = ["", f"Claims: {', '.join(f'{count} {word}' for word, count in decided.items())}."]
-    for claim, lacks in lacking.items():
-        line = f"  {claim}: {lacks.decided}."
-        if lacks.decided != ON_ITS_DATA:
-            line += f" {sentence([lacks.text()])} {larger.get(claim, '')}".rstrip()
+    for claim, needs in unmet.items():
+        line = f"  {claim}: {needs.decided}."
+        if needs.decided != DECIDES:
+            line += f" {sentence([needs.text()])} {larger.get(claim, '')}".rstrip()
         lines.append(line)
     return "\n".join(lines)
 

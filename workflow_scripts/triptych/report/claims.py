@@ -1,13 +1,13 @@
-"""Claims of a paper as records: what is compared, and what a run must have for that.
+"""Claims of a paper as records: the comparison, and what a run needs for it.
 
-The same needs say before a run whether a config can test a claim (`foreseen`), and after it why
-it could not (`judged`). Two verdicts decide a claim. `UNDECIDED` is one whose interval holds the
-null value. `SEEN` says what a run found with substitutes for the paper's weights, data or sizes,
-and in which direction; it is never counted with the two.
+The same needs tell before a run whether its config can test a claim (`predict`), and after it why
+it could not (`judge`). Two verdicts decide a claim: `REPRODUCED` and `NOT_REPRODUCED`. `UNDECIDED`
+has an interval that holds the null value. `SEEN` is the direction that a run found with
+substitutes for the paper's weights, data or sizes; it is never counted with the two.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,68 +20,105 @@ NOT_REPRODUCED = "not reproduced"
 UNDECIDED = "undecided"
 SEEN = "seen with substitutes"
 NOT_TESTABLE = "not testable at this scale"
-AGREES, DISAGREES, NOISY = "agrees", "disagrees", "too noisy"
-"""What is seen with substitutes; too noisy where an interval holds the null value."""
-ON_ITS_DATA, WITH_SUBSTITUTES, NOT = "yes", "with substitutes", "no"
+AGREES, DISAGREES, INCONCLUSIVE = "agrees", "disagrees", "too noisy"
+"""Directions seen with substitutes; inconclusive where an interval holds the null value."""
+DECIDES, WITH_SUBSTITUTES, NO = "yes", "with substitutes", "no"
 """Whether a config will decide a claim."""
 ENOUGH_DATA = 0.9
-"""The part of published data that must have been there: of AudioCaps' videos 7 to 8% are gone."""
+"""Share of published data that a run needs: of AudioCaps' videos 7 to 8% are gone."""
 REHEARSAL = "rehearsal"
-"""The scale of a run on made-up inputs: no claim can be tested there."""
+"""Scale of a run on made-up inputs, which tests no claim."""
 
 MOST_NAMED = 3
-"""Missing things that a sentence names; of more it says how many are there."""
+"""Missing things that a sentence names; of more it gives the number that is there."""
 
 Facts = Mapping[str, Any]
-"""What a run is like, by name: a number, a truth value, or several names."""
+"""Facts of a run by name: a number, a truth value, or several names."""
 
 
 @dataclass(frozen=True)
 class Need:
-    """One thing that a run must have to test a claim.
+    """A requirement on one fact of a run.
 
-    fact: its name among the facts of a run. what: the need in words. The fact is a number of at
-    least `least`; at most `most` (of a collection: how many names it has); names, at least one, all
-    `among` some; names with `every` one of some; or else true. substitute: what stands in its
-    place in a run without it, where that still shows something.
+    fact: name of the fact. what: the requirement in words. substitute: name of what a run has in
+    its place, if that still shows something.
     """
 
     fact: str
     what: str
-    least: float | None = None
-    most: float | None = None
-    among: Collection[object] | None = None
-    every: Collection[str] | None = None
-    substitute: str = ""
+    substitute: str = field(default="", kw_only=True)
 
-    def met(self, found: Any) -> bool:
-        """Whether a fact is as it must be."""
-        if self.least is not None:
-            return bool(found >= self.least)
-        if self.most is not None:
-            return (found if isinstance(found, int | float) else len(found)) <= self.most
-        if self.among is not None:
-            return bool(found) and set(found) <= set(self.among)
-        return set(self.every) <= set(found) if self.every is not None else bool(found)
+    def met(self, value: Any) -> bool:
+        """Whether the fact's value meets the requirement."""
+        raise NotImplementedError
 
-    def told(self, found: Any) -> str:
-        """The sentence for a run whose fact is another."""
-        if isinstance(found, bool):
+    def message(self, value: Any) -> str:
+        """The requirement and the value that does not meet it."""
+        if isinstance(value, bool):
             return f"needs {self.what}"
-        if isinstance(found, int | float):
-            return f"needs {self.what} ({found:,.{0 if found == round(found) else 2}f} here)"
-        if self.every is None:
-            return f"needs {self.what} ({', '.join(sorted(map(str, found))) or 'none'} here)"
-        missing = [name for name in self.every if name not in found]
+        if isinstance(value, int | float):
+            return f"needs {self.what} ({value:,.{0 if value == round(value) else 2}f} here)"
+        return f"needs {self.what} ({', '.join(sorted(map(str, value))) or 'none'} here)"
+
+
+@dataclass(frozen=True)
+class IsTrue(Need):
+    """A fact that is true, or a collection that is not empty."""
+
+    def met(self, value: Any) -> bool:
+        return bool(value)
+
+
+@dataclass(frozen=True)
+class AtLeast(Need):
+    """A number of at least `least`."""
+
+    least: float
+
+    def met(self, value: Any) -> bool:
+        return bool(value >= self.least)
+
+
+@dataclass(frozen=True)
+class AtMost(Need):
+    """A number, or a collection's size, of at most `most`."""
+
+    most: float
+
+    def met(self, value: Any) -> bool:
+        return (value if isinstance(value, int | float) else len(value)) <= self.most
+
+
+@dataclass(frozen=True)
+class OneOf(Need):
+    """One or several names, each of which is `allowed`."""
+
+    allowed: Collection[object]
+
+    def met(self, value: Any) -> bool:
+        return bool(value) and set(value) <= set(self.allowed)
+
+
+@dataclass(frozen=True)
+class AllOf(Need):
+    """Names with every one that is `required`."""
+
+    required: Collection[str]
+
+    def met(self, value: Any) -> bool:
+        return set(self.required) <= set(value)
+
+    def message(self, value: Any) -> str:
+        missing = [name for name in self.required if name not in value]
         if len(missing) > MOST_NAMED:
-            return f"needs {self.what} ({len(self.every) - len(missing)} here)"
+            return f"needs {self.what} ({len(self.required) - len(missing)} here)"
         return f"needs {self.what} (missing: {', '.join(missing)})"
 
 
 @dataclass(frozen=True)
-class Lacking:
-    """What a run lacks to test a claim, a sentence each. replaced: for which there is something
-    else, named in `substitutes`."""
+class Unmet:
+    """Unmet needs of a claim, a sentence each. replaced: those with substitutes, which are named in
+    `substitutes`."""
 
     needed: tuple[str, ...] = ()
     replaced: tuple[str, ...] = ()
@@ -89,13 +126,13 @@ class Lacking:
 
     @property
     def decided(self) -> str:
-        """Whether the claim can be decided: ON_ITS_DATA, WITH_SUBSTITUTES or NOT."""
+        """Whether the claim can be decided: DECIDES, WITH_SUBSTITUTES or NO."""
         if self.needed:
-            return NOT
-        return WITH_SUBSTITUTES if self.replaced else ON_ITS_DATA
+            return NO
+        return WITH_SUBSTITUTES if self.replaced else DECIDES
 
     def text(self, most: int = 2) -> str:
-        """The first few sentences, and how many more there are."""
+        """The first `most` sentences, and the number of the others."""
         every = (*self.needed, *self.replaced)
         more = [f"and {len(every) - most} more"] if len(every) > most else []
         return "; ".join([*every[:most], *more])
@@ -103,9 +140,9 @@ class Lacking:
 
 @dataclass(frozen=True)
 class Finding:
-    """What comparing gave. measured, interval: the figures and their intervals as text; failures:
-    parts of the claim that do not hold; unclear: parts whose interval holds the null value;
-    obstacles: why it says nothing after all; partly: why it says something of a part alone."""
+    """The result of a comparison. measured, interval: numbers and their intervals as text.
+    failures: parts of the claim that do not hold. unclear: parts whose interval holds the null
+    value. obstacles: why nothing can be concluded. partly: why only a part can be concluded."""
 
     measured: str
     interval: str = ""
@@ -117,8 +154,8 @@ class Finding:
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim, fixed before the run that it judges. rule: when it holds, in words. needs: of a run.
-    judge: compares what was measured, also where a need is not met."""
+    """A claim, fixed before the run that it judges. rule: when it holds, in words. needs:
+    requirements on the run. judge: the comparison, also made where a need is not met."""
 
     id: str
     rule: str
@@ -135,25 +172,32 @@ class Claim:
         counts = f" It counts with {replaced}; else it is {SEEN}." if replaced else ""
         return f"{self.rule}{f' Needs {needed}.' if needed else ''}{counts}"
 
-    def lacking(self, facts: Facts, *, planned: bool = False) -> Lacking:
-        """What a run with these facts lacks. planned: facts that aren't there yet may be met."""
+    def unmet(self, facts: Facts, *, planned: bool = False) -> Unmet:
+        """The needs that these facts do not meet. planned: a missing fact counts as met."""
         unmet = [
             need
             for need in self.needs
             if not (planned and need.fact not in facts) and not need.met(facts[need.fact])
         ]
         needed, replaced = (
-            tuple(dict.fromkeys(n.told(facts[n.fact]) for n in unmet if bool(n.substitute) == soft))
-            for soft in (False, True)
+            tuple(
+                dict.fromkeys(
+                    need.message(facts[need.fact])
+                    for need in unmet
+                    if bool(need.substitute) == has_substitute
+                )
+            )
+            for has_substitute in (False, True)
         )
         substitutes = dict.fromkeys(need.substitute for need in unmet if need.substitute)
-        return Lacking(needed, replaced, tuple(substitutes))
+        return Unmet(needed, replaced, tuple(substitutes))
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a run says about one claim: the figures behind it, their intervals (empty where none
-    applies) and why, in a sentence. seen: with substitutes, the direction and what they are."""
+    """The verdict of a run on one claim: the numbers behind it, their intervals (empty if none
+    applies) and the reason, a sentence. seen: the direction seen with substitutes, and their
+    names."""
 
     id: str
     verdict: str
@@ -163,37 +207,38 @@ class Verdict:
     seen: str = ""
 
 
-def judged(claims: Iterable[Claim], facts: Facts, run: Any) -> list[Verdict]:
+def judge(claims: Iterable[Claim], facts: Facts, run: Any) -> list[Verdict]:
     """The verdict on each claim. facts: of the run; run: what the judges compare."""
-    return [verdict_of(claim, claim.lacking(facts), claim.judge(run)) for claim in claims]
+    return [verdict_of(claim, claim.unmet(facts), claim.judge(run)) for claim in claims]
 
 
-def foreseen(claims: Iterable[Claim], facts: Facts) -> dict[str, Lacking]:
-    """What a run that has not begun will lack, by claim. facts: as far as its config says."""
-    return {claim.id: claim.lacking(facts, planned=True) for claim in claims}
+def predict(claims: Iterable[Claim], facts: Facts) -> dict[str, Unmet]:
+    """The unmet needs of a run that has not begun, by claim. facts: those that its config gives."""
+    return {claim.id: claim.unmet(facts, planned=True) for claim in claims}
 
 
-def verdict_of(claim: Claim, lacking: Lacking, found: Finding) -> Verdict:
-    """The verdict that follows from what a run lacks and from what it found. Failures count only
-    where nothing stands in the way; what is seen with substitutes has an interval, or says why
-    there is none."""
+def verdict_of(claim: Claim, unmet: Unmet, finding: Finding) -> Verdict:
+    """The verdict that follows from unmet needs and a finding.
+
+    Failures count only if every need is met. A finding with substitutes needs an interval.
+    """
 
     def verdict(word: str, *reasons: str, seen: str = "") -> Verdict:
-        return Verdict(claim.id, word, found.measured, found.interval, sentence(reasons), seen)
+        return Verdict(claim.id, word, finding.measured, finding.interval, sentence(reasons), seen)
 
-    needed = (*lacking.needed, *found.obstacles)
-    replaced = (*lacking.replaced, *found.partly)
-    if needed or (replaced and not found.interval):
+    needed = (*unmet.needed, *finding.obstacles)
+    replaced = (*unmet.replaced, *finding.partly)
+    if needed or (replaced and not finding.interval):
         return verdict(NOT_TESTABLE, *needed, *replaced)
     if replaced:
-        direction = DISAGREES if found.failures else NOISY if found.unclear else AGREES
-        others = [*lacking.substitutes, *(["fewer cases"] if found.partly else [])]
+        direction = DISAGREES if finding.failures else INCONCLUSIVE if finding.unclear else AGREES
+        others = [*unmet.substitutes, *(["fewer cases"] if finding.partly else [])]
         seen = f"{direction}, with {' and '.join(', '.join(others).rsplit(', ', 1))}"
-        return verdict(SEEN, *found.failures, *found.unclear, *replaced, seen=seen)
-    if found.failures:
-        return verdict(NOT_REPRODUCED, *found.failures)
-    if found.unclear:
-        return verdict(UNDECIDED, *found.unclear)
+        return verdict(SEEN, *finding.failures, *finding.unclear, *replaced, seen=seen)
+    if finding.failures:
+        return verdict(NOT_REPRODUCED, *finding.failures)
+    if finding.unclear:
+        return verdict(UNDECIDED, *finding.unclear)
     return verdict(REPRODUCED, "every part of the criterion holds")
 
 
@@ -204,7 +249,7 @@ def sentence(parts: Sequence[str]) -> str:
 
 
 def write_claims(verdicts: Sequence[Verdict], scale: str, path: str | Path) -> pd.DataFrame:
-    """Write results/claims.csv: id, verdict, measured, interval, scale, reason, seen.
+    """Write the claims as CSV: id, verdict, measured, interval, scale, reason, seen.
 
     At the scale REHEARSAL every verdict is NOT_TESTABLE.
     """

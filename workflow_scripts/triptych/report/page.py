@@ -17,7 +17,7 @@ from markupsafe import Markup
 from triptych.report.claims import (
     AGREES,
     DISAGREES,
-    NOISY,
+    INCONCLUSIVE,
     NOT_REPRODUCED,
     NOT_TESTABLE,
     REPRODUCED,
@@ -39,7 +39,7 @@ _CHIPS = {
     **{REPRODUCED: "yes", NOT_REPRODUCED: "no", UNDECIDED: "seen"},
     **{SEEN: "seen", NOT_TESTABLE: "open"},
 }
-_MARKS = {**_CHIPS, AGREES: "seen", DISAGREES: "seen", NOISY: "seen", COMPARED: "seen"}
+_MARKS = {**_CHIPS, AGREES: "seen", DISAGREES: "seen", INCONCLUSIVE: "seen", COMPARED: "seen"}
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from triptych.core.files import read_frames
-from triptych.report.claims import Lacking, Verdict, foreseen, judged
+from triptych.report.claims import Unmet, Verdict, judge, predict
 from triptych.report.files import Files
 from triptych.report.page import PageFigure, Section
 from triptych.report.scoreboard import Headline
@@ -13,7 +13,7 @@ from triptych.rl.report.claims import CLAIMS
 from triptych.rl.report.claims_facts import planned_facts, read_run
 from triptych.rl.report.page import TITLES
 
-__all__ = ["CLAIMS", "PAPER", "TITLE", "TITLES", "headlines", "lacking", "sections", "verdicts"]
+__all__ = ["CLAIMS", "PAPER", "TITLE", "TITLES", "headlines", "predictions", "sections", "verdicts"]
 
 TITLE = "Single-shot pruning for offline RL"
 PAPER = (
@@ -24,12 +24,12 @@ PAPER = (
 def verdicts(files: Files, settings: Mapping[str, Any]) -> list[Verdict]:
     """A verdict on each claim, in the order of resources/published/rl_claims.csv."""
     run, facts = read_run({name: read_frames(paths) for name, paths in files.items()}, settings)
-    return judged(CLAIMS, facts, run)
+    return judge(CLAIMS, facts, run)
 
 
-def lacking(workflow: Any, on_gpu: bool) -> dict[str, Lacking]:
-    """Unmet needs of each claim in a run of a config, given by its Workflow."""
-    return foreseen(CLAIMS, planned_facts(workflow.config))
+def predictions(workflow: Any, on_gpu: bool) -> dict[str, Unmet]:
+    """The unmet needs of each claim for a run that has not begun. workflow: of its config."""
+    return predict(CLAIMS, planned_facts(workflow.config))
 
 
 def headlines(files: Files, settings: Mapping[str, Any]) -> list[Headline]:

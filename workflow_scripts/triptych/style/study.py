@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from triptych.core.files import read_frames
-from triptych.report.claims import Lacking, Verdict, foreseen, judged
+from triptych.report.claims import Unmet, Verdict, judge, predict
 from triptych.report.files import Files
 from triptych.report.page import PageFigure, Section
 from triptych.report.scoreboard import Headline
@@ -21,12 +21,12 @@ PAPER = "*Style Transfer of Images and Videos* (Shen and Wang, 2022)"
 def verdicts(files: Files, settings: Mapping[str, Any]) -> list[Verdict]:
     """A verdict on each claim, in the order of resources/published/style_claims.csv."""
     run, facts = read_run({name: read_frames(paths) for name, paths in files.items()}, settings)
-    return judged(CLAIMS, facts, run)
+    return judge(CLAIMS, facts, run)
 
 
-def lacking(workflow: Any, on_gpu: bool) -> dict[str, Lacking]:
-    """What a run of a config, given by its Workflow, will lack to test each claim."""
-    return foreseen(CLAIMS, planned_facts(workflow, on_gpu))
+def predictions(workflow: Any, on_gpu: bool) -> dict[str, Unmet]:
+    """The unmet needs of each claim for a run that has not begun. workflow: of its config."""
+    return predict(CLAIMS, planned_facts(workflow, on_gpu))
 
 
 def headlines(files: Files, settings: Mapping[str, Any]) -> list[Headline]:

@@ -32,7 +32,17 @@ from triptych.audio.report.claims_scores import (
 )
 from triptych.audio.report.labels import DATASET_LABELS
 from triptych.audio.report.rows import PAPER_MEMBERS
-from triptych.report.claims import ENOUGH_DATA, Claim, Finding, Need
+from triptych.report.claims import (
+    ENOUGH_DATA,
+    AllOf,
+    AtLeast,
+    AtMost,
+    Claim,
+    Finding,
+    IsTrue,
+    Need,
+    OneOf,
+)
 
 PAPER_RUNS = 3
 PAPER_EPOCHS = {"pretrained": 15, "finetuned": 5}
@@ -42,26 +52,26 @@ COUNTED = 0.005
 """How far a count may be from the printed one, as a share: the report rounds 3,839 to 3840."""
 
 _NEEDS = (
-    Need("policy", "all leaks as in the report or none (strict)", among=("none", "strict")),
-    Need("leaked", "no leak in training where leaks are kept out", most=0),
-    Need("precision", "a stated precision", among=("float32", "tf32", "fp16", "bf16")),
-    Need("unscored clips", "every system scored on the whole evaluation split", most=0),
-    Need("unscored captions", "every system scored by all its captions", most=0),
-    *(Need(f"{stage} epochs", f"models that were {stage}", least=1) for stage in PAPER_EPOCHS),
+    OneOf("policy", "all leaks as in the report or none (strict)", ("none", "strict")),
+    AtMost("leaked", "no leak in training where leaks are kept out", 0),
+    OneOf("precision", "a stated precision", ("float32", "tf32", "fp16", "bf16")),
+    AtMost("unscored clips", "every system scored on the whole evaluation split", 0),
+    AtMost("unscored captions", "every system scored by all its captions", 0),
+    *(AtLeast(f"{stage} epochs", f"models that were {stage}", 1) for stage in PAPER_EPOCHS),
 )
-_LANGUAGE_MODEL = Need("written", "new captions by a language model, not by a template")
+_LANGUAGE_MODEL = IsTrue("written", "new captions by a language model, not by a template")
 _WRITTEN = (
     replace(_LANGUAGE_MODEL, substitute="captions by a template"),
-    Need(
+    AtLeast(
         "new captions",
         "nine tenths of the new captions",
-        least=ENOUGH_DATA * NEW_CAPTIONS,
+        ENOUGH_DATA * NEW_CAPTIONS,
         substitute="fewer new captions",
     ),
-    Need(
+    OneOf(
         "writer",
         f"new captions by {PAPER_MODEL}",
-        among=(PAPER_MODEL,),
+        (PAPER_MODEL,),
         substitute="captions by another model",
     ),
 )
@@ -72,21 +82,21 @@ def _data(datasets: Sequence[str] = DATASETS) -> tuple[Need, ...]:
     needs, sounds, fewer = [], "other recordings", "fewer recordings"
     for name in datasets:
         title, share = DATASET_LABELS[name], f"nine tenths of {DATASET_LABELS[name]}"
-        published = Need(f"{name} source", f"{title} as published", among=("published",))
+        published = OneOf(f"{name} source", f"{title} as published", ("published",))
         needs += [
             replace(published, substitute=sounds),
-            Need(f"{name} recordings", share, ENOUGH_DATA, substitute=fewer),
-            Need(f"{name} captions", f"{share}'s captions", ENOUGH_DATA, substitute=fewer),
+            AtLeast(f"{name} recordings", share, ENOUGH_DATA, substitute=fewer),
+            AtLeast(f"{name} captions", f"{share}'s captions", ENOUGH_DATA, substitute=fewer),
         ]
     for stage, epochs in PAPER_EPOCHS.items():
         what = f"{epochs} epochs for models {stage}"
-        needs.append(Need(f"{stage} epochs", what, epochs, substitute="fewer epochs"))
+        needs.append(AtLeast(f"{stage} epochs", what, epochs, substitute="fewer epochs"))
     return tuple(needs)
 
 
 def _published(fact: str) -> Need:
     what = "encoders with their published weights and cuts"
-    return Need(f"{fact} models", what, most=0, substitute="other encoders")
+    return AtMost(f"{fact} models", what, 0, substitute="other encoders")
 
 
 def _names(pairs: Sequence[tuple[str, str]]) -> list[str]:
@@ -99,14 +109,14 @@ def _claim(name: str, rule: str, judge: Callable[[Run], Finding], *needs: Need) 
 
 
 _MAIN = (
-    Need(
+    OneOf(
         "main pair",
         "PaSST-N with roberta-large as main pair",
-        among=_names([BEST]),
+        _names([BEST]),
         substitute="other encoders",
     ),
     _published("main"),
-    Need(
+    AtLeast(
         "finetuned_human runs",
         f"{PAPER_RUNS} runs with human captions",
         PAPER_RUNS,
@@ -114,14 +124,10 @@ _MAIN = (
     ),
 )
 _ENSEMBLE = (
-    Need(
-        "member count",
-        f"an ensemble of {PAPER_MEMBERS}",
-        PAPER_MEMBERS,
-        PAPER_MEMBERS,
-        substitute="other members",
+    AtLeast(
+        "member count", f"an ensemble of {PAPER_MEMBERS}", PAPER_MEMBERS, substitute="other members"
     ),
-    Need("members", "the report's members", every=_names(ENSEMBLE), substitute="other members"),
+    AllOf("members", "the report's members", _names(ENSEMBLE), substitute="other members"),
     _published("member"),
 )
 
@@ -130,8 +136,8 @@ def _contrasts(fact: str, wanted: Sequence[Contrast]) -> tuple[Need, ...]:
     names, what = [contrast_name(each) for each in wanted], "the report's four comparisons"
     return (
         _published(fact),
-        Need(fact, "two models of the run that differ so"),
-        Need(fact, what, every=names, substitute="other comparisons"),
+        IsTrue(fact, "two models of the run that differ so"),
+        AllOf(fact, what, names, substitute="other comparisons"),
     )
 
 
@@ -160,19 +166,19 @@ def _gain(name: str, rule: str) -> Claim:
     ours = (
         (
             _published("best"),
-            Need("best pair", "PaSST-N with roberta-large", among=_names([BEST])),
-            Need("best runs", "PaSST-N with roberta-large fine-tuned on new captions", least=1),
+            OneOf("best pair", "PaSST-N with roberta-large", _names([BEST])),
+            AtLeast("best runs", "PaSST-N with roberta-large fine-tuned on new captions", 1),
         )
         if stated.single
-        else (*_ENSEMBLE, Need("ensemble scored", "the ensemble scored query by query"))
+        else (*_ENSEMBLE, IsTrue("ensemble scored", "the ensemble scored query by query"))
     )
     theirs = (
-        Need(
+        OneOf(
             "clotho source",
             "Clotho's evaluation split, as the number is",
-            among=("published", "left out"),
+            ("published", "left out"),
         ),
-        Need("printed", "the number of others", every=(f"{stated.metric} of {stated.source}",)),
+        AllOf("printed", "the number of others", (f"{stated.metric} of {stated.source}",)),
     )
     return _claim(name, rule, partial(gain_over_published, stated=stated), *ours, *theirs)
 
@@ -215,15 +221,15 @@ def _statistics(dataset: str, sections: str, more: str) -> Claim:
     """The claim that a data set's lists hold what the report states."""
     title, stated = DATASET_LABELS[dataset], _STATED[dataset]
     needs = [
-        Need(f"{dataset} list", f"{title} as published", among=("published",)),
-        Need(f"{dataset} listed", f"nine tenths of {title}", ENOUGH_DATA * LISTED[dataset]),
-        Need(f"{dataset} numbers", "each number", every=[each.key for each in stated]),
+        OneOf(f"{dataset} list", f"{title} as published", ("published",)),
+        AtLeast(f"{dataset} listed", f"nine tenths of {title}", ENOUGH_DATA * LISTED[dataset]),
+        AllOf(f"{dataset} numbers", "each number", [each.key for each in stated]),
     ]
     if dataset == "clotho":
         new = ENOUGH_DATA * 5 * CAPTIONS["clotho"]
         needs += [
-            Need("listed captions", "nine tenths of the new captions", least=new),
-            Need("asked of GPT", "new captions by a language model, not by a template"),
+            AtLeast("listed captions", "nine tenths of the new captions", new),
+            IsTrue("asked of GPT", "new captions by a language model, not by a template"),
         ]
     return Claim(
         f"audio-data-{dataset}",
@@ -244,7 +250,7 @@ CLAIMS = (
         "of its lead over the next pair stands beside it: one that holds 0 says that the order of "
         "these two may be chance.",
         best_single_model,
-        Need("pairs", "the ten pairs of Table 2", every=_names(PAPER_PAIRS)),
+        AllOf("pairs", "the ten pairs of Table 2", _names(PAPER_PAIRS)),
         _published("ranked"),
     ),
     Claim(
@@ -252,7 +258,7 @@ CLAIMS = (
         "The main pair fine-tuned on Clotho with human captions minus the same pair pretrained "
         "only, mean over runs: the 95% interval (paired by query, over clips) of the difference in "
         "mAP@10 lies above 0.",
-        (*_NEEDS, *_MAIN, Need("pretrained runs", "the pair pretrained only", 1), *_data()),
+        (*_NEEDS, *_MAIN, AtLeast("pretrained runs", "the pair pretrained only", 1), *_data()),
         with_leaks(partial(main_pair_gains, better="finetuned_human", worse="pretrained")),
     ),
     _claim(
@@ -264,8 +270,8 @@ CLAIMS = (
         gpt_captions_help,
         _LANGUAGE_MODEL,
         *_MAIN,
-        Need("finetuned_gpt runs", f"{PAPER_RUNS} runs with new captions", least=PAPER_RUNS),
-        Need("loss runs", f"{PAPER_RUNS} runs with losses of both kinds", least=PAPER_RUNS),
+        AtLeast("finetuned_gpt runs", f"{PAPER_RUNS} runs with new captions", PAPER_RUNS),
+        AtLeast("loss runs", f"{PAPER_RUNS} runs with losses of both kinds", PAPER_RUNS),
     ),
     _claim(
         "audio-larger-text",
@@ -288,7 +294,7 @@ CLAIMS = (
         "lies above 0.",
         ensemble_beats_single_models,
         *_ENSEMBLE,
-        Need("ensemble scored", "the ensemble scored query by query"),
+        IsTrue("ensemble scored", "the ensemble scored query by query"),
     ),
     _claim(
         "audio-ensemble-members",
@@ -300,13 +306,13 @@ CLAIMS = (
         "the best of so many is expected to be ahead by chance alone.",
         no_other_ensemble_is_better,
         *_ENSEMBLE,
-        Need(
+        AtLeast(
             "smaller ensembles",
             "all ensembles of fewer members",
             2**PAPER_MEMBERS - 2,
             substitute="other members",
         ),
-        Need("larger ensembles", "an ensemble of more members", least=1),
+        AtLeast("larger ensembles", "an ensemble of more members", 1),
     ),
     _gain(
         "audio-recall-gain",
@@ -332,7 +338,7 @@ CLAIMS = (
         "Clotho alone is enough.",
         (
             *_NEEDS,
-            Need("twins", "such a pair beside its twin (config/projection.yaml has one)", least=1),
+            AtLeast("twins", "such a pair beside its twin (config/projection.yaml has one)", 1),
             _published("twin"),
             *_WRITTEN,
             *_data(["clotho"]),

@@ -1,11 +1,12 @@
 """The offline-RL paper's claims and four of ours, each fixed before the run that it judges."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pandas as pd
 
-from triptych.report.claims import ENOUGH_DATA, Claim, Finding, Need
+from triptych.report.claims import ENOUGH_DATA, AllOf, AtLeast, Claim, Finding, IsTrue, Need, OneOf
 from triptych.report.palette import label
 from triptych.report.statistics import Interval, difference_interval
 from triptych.report.tables import TIMES
@@ -46,11 +47,11 @@ PAPER_DEPTHS = {
 """Layers among which the last one must keep most."""
 
 _DATA = (
-    Need("tasks", "data of all three tasks", every=TASKS),
-    Need("data", "D4RL's expert data", among=("d4rl",), substitute="other experts' data"),
+    AllOf("tasks", "data of all three tasks", TASKS),
+    OneOf("data", "D4RL's expert data", ("d4rl",), substitute="other experts' data"),
 )
-_TRANSITIONS = Need("transitions", "D4RL's million transitions", least=ENOUGH_DATA * MILLION)
-_WIDE = Need("measured widths", "networks of the paper's widths")
+_TRANSITIONS = AtLeast("transitions", "D4RL's million transitions", ENOUGH_DATA * MILLION)
+_WIDE = IsTrue("measured widths", "networks of the paper's widths")
 _PAIRS = [f"{task} {method}" for task in TASKS for method in METHODS]
 
 
@@ -58,17 +59,13 @@ def _scores(name: str, *more: Need) -> tuple[Need, ...]:
     """Needs of every claim on the scores of an algorithm."""
     return (
         *_DATA,
-        Need(f"{name} episodes", "10 episodes behind each run's score", least=10),
-        Need(f"{name} seeds", f"{PAPER_SEEDS} seeds of every task and method", least=PAPER_SEEDS),
+        AtLeast(f"{name} episodes", "10 episodes behind each run's score", 10),
+        AtLeast(f"{name} seeds", f"{PAPER_SEEDS} seeds of every task and method", PAPER_SEEDS),
         *more,
-        Need("transitions", _TRANSITIONS.what, _TRANSITIONS.least, substitute="fewer transitions"),
-        Need(
-            *("precision", "float32 or TF32"),
-            among=("float32", "tf32"),
-            substitute="lower precision",
-        ),
-        Need(f"{name} widths", "networks of the paper's widths", substitute="narrower networks"),
-        Need(f"{name} updates", "100,000 updates", least=100_000, substitute="fewer updates"),
+        replace(_TRANSITIONS, substitute="fewer transitions"),
+        OneOf("precision", "float32 or TF32", ("float32", "tf32"), substitute="lower precision"),
+        IsTrue(f"{name} widths", "networks of the paper's widths", substitute="narrower networks"),
+        AtLeast(f"{name} updates", "100,000 updates", 100_000, substitute="fewer updates"),
     )
 
 
@@ -364,8 +361,8 @@ CLAIMS = (
             *_DATA,
             _TRANSITIONS,
             _WIDE,
-            Need("mask seeds", f"masks of {PAPER_SEEDS} seeds", least=PAPER_SEEDS),
-            Need("mask layers", f"all layers of {', '.join(GROUPS)}", every=_EVERY_DEPTH),
+            AtLeast("mask seeds", f"masks of {PAPER_SEEDS} seeds", PAPER_SEEDS),
+            AllOf("mask layers", f"all layers of {', '.join(GROUPS)}", _EVERY_DEPTH),
         ),
         last_layer_keeps_most,
     ),
@@ -377,7 +374,7 @@ CLAIMS = (
         "weights are kept, so any data will do.",
         (
             _WIDE,
-            Need("size seeds", f"files of {PAPER_SEEDS} seeds of every task", least=PAPER_SEEDS),
+            AtLeast("size seeds", f"files of {PAPER_SEEDS} seeds of every task", PAPER_SEEDS),
         ),
         memory_shrinks_four_times,
     ),
@@ -388,9 +385,9 @@ CLAIMS = (
         "follows from how many weights are kept, so any data will do.",
         (
             _WIDE,
-            Need("actor timed", f"the actor timed at batch 1 and {SPARSITY}% sparsity"),
-            Need("kernels", "NumPy's and PyTorch's dense kernels", every=DENSE_KERNELS),
-            Need("rounds", "5 rounds of timing", least=5),
+            IsTrue("actor timed", f"the actor timed at batch 1 and {SPARSITY}% sparsity"),
+            AllOf("kernels", "NumPy's and PyTorch's dense kernels", DENSE_KERNELS),
+            AtLeast("rounds", "5 rounds of timing", 5),
         ),
         sparse_inference_is_faster,
     ),
@@ -400,7 +397,7 @@ CLAIMS = (
         f"{SPARSITY}% sparsity, on all three tasks and with both methods, normalised observations "
         "gain more score than they gain the dense network: the 95% interval of the difference of "
         "the gains (seeds paired) lies above 0.",
-        _scores("BC", Need("both ways", "BC on raw and on normalised observations", every=_PAIRS)),
+        _scores("BC", AllOf("both ways", "BC on raw and on normalised observations", _PAIRS)),
         normalising_makes_it_work,
     ),
     Claim(
@@ -409,7 +406,7 @@ CLAIMS = (
         "more than their own mask shuffled within its layers: the probability of improvement over "
         "the three tasks has an interval above 0.5, and the difference of scores (seeds paired) "
         "one above 0 on at least two of them.",
-        _scores("BC", Need("shuffled", "BC with shuffled masks of both methods", every=_PAIRS)),
+        _scores("BC", AllOf("shuffled", "BC with shuffled masks of both methods", _PAIRS)),
         criteria_beat_their_shuffles,
     ),
     Claim(
@@ -419,10 +416,10 @@ CLAIMS = (
         "(seeds paired; mean over tasks and numbers of transitions) lies above 0 for both.",
         (
             _DATA[0],
-            Need(
+            AllOf(
                 "small data",
                 "TD3+BC and IQL on few transitions (config/small-data.yaml)",
-                every=[f"{name} {task}" for name in SMALL_ALGORITHMS for task in TASKS],
+                [f"{name} {task}" for name in SMALL_ALGORITHMS for task in TASKS],
             ),
             _DATA[1],
         ),
@@ -437,8 +434,8 @@ CLAIMS = (
         "follows from how many weights are kept, so any data will do.",
         (
             _WIDE,
-            Need("updates timed", f"updates timed at {SPARSITY}% sparsity", every=UPDATES),
-            Need("rounds", "5 rounds of timing", least=5),
+            AllOf("updates timed", f"updates timed at {SPARSITY}% sparsity", UPDATES),
+            AtLeast("rounds", "5 rounds of timing", 5),
         ),
         sparse_training_is_faster,
     ),

@@ -9,7 +9,7 @@ videos holds for any network on any device. All but that needs float32 or TF32.
 
 import math
 
-from triptych.report.claims import Claim, Need
+from triptych.report.claims import AllOf, AtLeast, AtMost, Claim, IsTrue, Need, OneOf
 from triptych.report.tables import TIMES
 from triptych.style.report import claims_losses as losses
 from triptych.style.report import claims_speed as speed
@@ -32,7 +32,7 @@ VGG19, ALEXNET, VGGS = "vgg19", "alexnet", ("vgg19", "vgg16")
 
 def _precise(fact: str, substitute: str = "") -> Need:
     precise = ("float32", "tf32")
-    return Need(f"{fact} precision", "float32 or TF32", among=precise, substitute=substitute)
+    return OneOf(f"{fact} precision", "float32 or TF32", precise, substitute=substitute)
 
 
 def _experiment(
@@ -43,44 +43,42 @@ def _experiment(
     named = " or ".join(ARCHITECTURE_LABELS[backbone] for backbone in backbones)
     what, least = f"{named} with ImageNet weights", (f"{evaluations} evaluations", evaluations)
     return (
-        Need(f"{name} backbones", what, among=weights, substitute="other weights"),
-        Need(f"{name} evaluations", least[0], least=least[1], substitute="fewer evaluations"),
+        OneOf(f"{name} backbones", what, weights, substitute="other weights"),
+        AtLeast(f"{name} evaluations", least[0], least[1], substitute="fewer evaluations"),
         _precise(name, "lower precision"),
     )
 
 
 def _whole(name: str) -> Need:
-    return Need(f"{name} cut", "a whole loss history of every run", most=0)
+    return AtMost(f"{name} cut", "a whole loss history of every run", 0)
 
 
 def _network(name: str) -> Need:
     what = f"a network of the paper's width, {PAPER_WIDTH} channels"
-    return Need(f"{name} widths", what, among=(PAPER_WIDTH,))
+    return OneOf(f"{name} widths", what, (PAPER_WIDTH,))
 
 
 def _trained(name: str) -> Need:
     what = f"networks trained for {PAPER_BATCHES:,} batches"
-    return Need(f"{name} batches", what, least=PAPER_BATCHES, substitute="shorter training")
+    return AtLeast(f"{name} batches", what, PAPER_BATCHES, substitute="shorter training")
 
 
 def _timed(precision: str) -> tuple[Need, ...]:
     """What every claim on Version 1's seconds needs."""
     roles = [f"{role} {architecture}" for role, architecture in PAPER_ARCHITECTURES.items()]
     return (
-        Need("roles", "VGG-19 and AlexNet as backbones", among=roles),
-        Need("timing devices", "a GPU", most=0),
+        OneOf("roles", "VGG-19 and AlexNet as backbones", roles),
+        AtMost("timing devices", "a GPU", 0),
         _precise(precision),
     )
 
 
 _OPTIMIZERS = (
     *_experiment("optimizers", VGGS),
-    Need("optimizers run", "every optimizer at the authors' rates", every=OPTIMIZERS),
-    Need("optimizers equal", "equal evaluations of all optimizers"),
+    AllOf("optimizers run", "every optimizer at the authors' rates", OPTIMIZERS),
+    IsTrue("optimizers equal", "equal evaluations of all optimizers"),
 )
-_COCO = Need(
-    *("photographs", "networks trained on COCO"), among=("coco",), substitute="other photographs"
-)
+_COCO = OneOf("photographs", "networks trained on COCO", ("coco",), substitute="other photographs")
 
 CLAIMS = (
     Claim(
@@ -91,13 +89,13 @@ CLAIMS = (
         (
             *_timed("timing"),
             _network("timed"),
-            Need(
+            AtLeast(
                 "notebook evaluations",
-                f"{PAPER_EVALUATIONS} evaluations that were all run: seconds scaled to more are no "
-                "measurement",
-                least=PAPER_EVALUATIONS,
+                f"{PAPER_EVALUATIONS} evaluations that were all run: seconds scaled to more are "
+                "no measurement",
+                PAPER_EVALUATIONS,
             ),
-            Need("timed images", f"{ENOUGH_IMAGES} images timed at each size", ENOUGH_IMAGES),
+            AtLeast("timed images", f"{ENOUGH_IMAGES} images timed at each size", ENOUGH_IMAGES),
         ),
         speed.network_is_faster,
     ),
@@ -106,8 +104,8 @@ CLAIMS = (
         f"Every image of at least {FOUR_K} pixels that was stylised took at most "
         f"{speed.FOUR_K_SECONDS:g} s.",
         (
-            Need("pixels", f"an image of {FOUR_K} pixels", math.prod(speed.FOUR_K)),
-            Need("large devices", "a GPU", most=0),
+            AtLeast("pixels", f"an image of {FOUR_K} pixels", math.prod(speed.FOUR_K)),
+            AtMost("large devices", "a GPU", 0),
             _network("large"),
             _precise("large"),
         ),
@@ -120,8 +118,8 @@ CLAIMS = (
         "weights do not matter.",
         (
             *_timed("notebook"),
-            Need("compared images", f"{ENOUGH_IMAGES} images timed with both", ENOUGH_IMAGES),
-            Need("equal evaluations", "equal evaluations with both"),
+            AtLeast("compared images", f"{ENOUGH_IMAGES} images timed with both", ENOUGH_IMAGES),
+            IsTrue("equal evaluations", "equal evaluations with both"),
         ),
         speed.alexnet_is_faster,
     ),
@@ -133,12 +131,13 @@ CLAIMS = (
         f"{losses.ORDER_OF_MAGNITUDE:g}.",
         (
             *_experiment("backbones", (VGG19, ALEXNET)),
-            Need(
-                *("backbones sizes", f"images of {PAPER_SIZE} pixels"),
-                among=(PAPER_SIZE,),
+            OneOf(
+                "backbones sizes",
+                f"images of {PAPER_SIZE} pixels",
+                (PAPER_SIZE,),
                 substitute="other sizes",
             ),
-            Need("backbones roles", "runs with both backbones", every=PAPER_ARCHITECTURES),
+            AllOf("backbones roles", "runs with both backbones", PAPER_ARCHITECTURES),
             _whole("backbones"),
         ),
         losses.backbones_share_a_trend,
@@ -150,9 +149,9 @@ CLAIMS = (
         f"four lie within a factor of {speed.SAME_TREND:g}.",
         (
             *_experiment("losses", (VGG19,)),
-            Need("losses kinds", "a run with each of the four losses", every=CONTENT_LOSSES),
-            Need("timed losses", "seconds of each of the four losses", every=CONTENT_LOSSES),
-            Need("loss repeats", "5 repeats of the seconds", least=5),
+            AllOf("losses kinds", "a run with each of the four losses", CONTENT_LOSSES),
+            AllOf("timed losses", "seconds of each of the four losses", CONTENT_LOSSES),
+            AtLeast("loss repeats", "5 repeats of the seconds", 5),
             _whole("losses"),
         ),
         speed.loss_functions_differ_in_time,
@@ -176,7 +175,7 @@ CLAIMS = (
         (
             *_OPTIMIZERS,
             _whole("optimizers"),
-            Need("optimizers measured", "both images measured", every=("lbfgs", "sgd")),
+            AllOf("optimizers measured", "both images measured", ("lbfgs", "sgd")),
         ),
         losses.sgd_fails,
     ),
@@ -187,7 +186,7 @@ CLAIMS = (
         "hangs on the losses, and so on the backbone's weights.",
         (
             *_experiment("initialisations", (VGG19, ALEXNET)),
-            Need("starts", "an image from each start, run and measured", every=STARTS),
+            AllOf("starts", "an image from each start, run and measured", STARTS),
         ),
         losses.content_start_keeps_structure,
     ),
@@ -198,10 +197,10 @@ CLAIMS = (
         "the written video has the source's frames per second, frames, width and height. Any "
         "network on any device can test this.",
         (
-            Need("video batches", "speed at batch 1 and at a larger batch", least=1),
-            Need("video repeats", "two repeats of the speed", least=2),
-            Need("videos", "a video", least=1),
-            Need("unread", "every video read back", most=0),
+            AtLeast("video batches", "speed at batch 1 and at a larger batch", 1),
+            AtLeast("video repeats", "two repeats of the speed", 2),
+            AtLeast("videos", "a video", 1),
+            AtMost("unread", "every video read back", 0),
         ),
         speed.videos_are_batched_and_kept,
     ),
@@ -215,11 +214,11 @@ CLAIMS = (
             *_experiment("paintings", (VGG19,)),
             _network("all"),
             _trained("all"),
-            Need(
+            IsTrue(
                 "judge", "a judge of style that isn't narrow", substitute="a narrow judge of style"
             ),
-            Need("pairs", "2 pairs of content and style", least=2),
-            Need("pairs", "4 pairs of content and style", least=4, substitute="fewer pairs"),
+            AtLeast("pairs", "2 pairs of content and style", 2),
+            AtLeast("pairs", "4 pairs of content and style", 4, substitute="fewer pairs"),
             _COCO,
         ),
         speed.versions_differ,
@@ -231,7 +230,7 @@ CLAIMS = (
         "Where L-BFGS stopped early nothing is decided.",
         (
             *_OPTIMIZERS,
-            Need("optimizers measured", "both images measured", every=("lbfgs", "adam")),
+            AllOf("optimizers measured", "both images measured", ("lbfgs", "adam")),
         ),
         losses.adam_keeps_content,
     ),
@@ -243,10 +242,11 @@ CLAIMS = (
         (
             *_experiment("sizes", (VGG19, ALEXNET), PAPER_EVALUATIONS),
             _whole("sizes"),
-            Need("sizes rates", "the authors' rates", among=("authors",)),
-            Need(
-                *("sizes cases", "AlexNet at both sizes and VGG-19 at the larger"),
-                every=("alexnet 1024", "alexnet 512", "vgg 1024"),
+            OneOf("sizes rates", "the authors' rates", ("authors",)),
+            AllOf(
+                "sizes cases",
+                "AlexNet at both sizes and VGG-19 at the larger",
+                ("alexnet 1024", "alexnet 512", "vgg 1024"),
             ),
         ),
         losses.alexnet_fails_when_scaled,
@@ -261,7 +261,7 @@ CLAIMS = (
             _network("filmed"),
             _trained("filmed"),
             _precise("filmed", "lower precision"),
-            Need("frames", "100 frames of every video", least=100, substitute="fewer frames"),
+            AtLeast("frames", "100 frames of every video", 100, substitute="fewer frames"),
             _COCO,
         ),
         speed.videos_stay_consistent,

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from triptych.report.claims import Claim, Finding, Need
+from triptych.report.claims import AtLeast, Claim, Finding
 from triptych.report.palette import STYLE
 from triptych.report.tables import Table, number, with_cells
 
@@ -54,7 +54,7 @@ CLAIMS = (
     Claim(
         "needle-pi",
         "The mean over seeds is within 0.05 of pi.",
-        (Need("seeds", "two seeds", least=2),),
+        (AtLeast("seeds", "two seeds", 2),),
         mean_is_pi,
     ),
 )

@@ -8,12 +8,12 @@ from triptych.needle import report
 from triptych.needle.report import CLAIMS, TITLES
 
 from triptych.core.files import read_frames
-from triptych.report.claims import Lacking, Verdict, foreseen, judged
+from triptych.report.claims import Unmet, Verdict, judge, predict
 from triptych.report.files import Files
 from triptych.report.page import PageFigure, Section
 from triptych.report.scoreboard import Headline
 
-__all__ = ["CLAIMS", "PAPER", "TITLE", "TITLES", "headlines", "lacking", "sections", "verdicts"]
+__all__ = ["CLAIMS", "PAPER", "TITLE", "TITLES", "headlines", "predictions", "sections", "verdicts"]
 
 TITLE = "Pi by throwing needles"
 PAPER = "*Essai d'arithmétique morale* (Buffon, 1777)"
@@ -22,12 +22,12 @@ PAPER = "*Essai d'arithmétique morale* (Buffon, 1777)"
 def verdicts(files: Files, settings: Mapping[str, Any]) -> list[Verdict]:
     """The verdict on its one claim."""
     throws = read_frames(files["throws"])
-    return judged(CLAIMS, {"seeds": throws["seed"].nunique()}, throws)
+    return judge(CLAIMS, {"seeds": throws["seed"].nunique()}, throws)
 
 
-def lacking(workflow: Any, on_gpu: bool) -> dict[str, Lacking]:
+def predictions(workflow: Any, on_gpu: bool) -> dict[str, Unmet]:
     """What a run of a config, given by its Workflow, will lack to test the claim."""
-    return foreseen(CLAIMS, {"seeds": len(workflow.config["seeds"])})
+    return predict(CLAIMS, {"seeds": len(workflow.config["seeds"])})
 
 
 def headlines(files: Files, settings: Mapping[str, Any]) -> list[Headline]:
