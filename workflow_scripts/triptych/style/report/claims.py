@@ -41,10 +41,10 @@ def _experiment(
     """What every claim on the runs of an experiment needs."""
     weights = [f"{backbone} imagenet" for backbone in backbones]
     named = " or ".join(ARCHITECTURE_LABELS[backbone] for backbone in backbones)
-    what, least = f"{named} with ImageNet weights", (f"{evaluations} evaluations", evaluations)
+    what, count = f"{named} with ImageNet weights", f"{evaluations} evaluations"
     return (
         OneOf(f"{name} backbones", what, weights, substitute="other weights"),
-        AtLeast(f"{name} evaluations", least[0], least[1], substitute="fewer evaluations"),
+        AtLeast(f"{name} evaluations", count, evaluations, substitute="fewer evaluations"),
         _precise(name, "lower precision"),
     )
 
