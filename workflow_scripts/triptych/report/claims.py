@@ -66,6 +66,7 @@ class IsTrue(Need):
     """A fact that is true, or a collection that is not empty."""
 
     def met(self, value: Any) -> bool:
+        """Whether the value is true, or not empty."""
         return bool(value)
 
 
@@ -76,6 +77,7 @@ class AtLeast(Need):
     least: float
 
     def met(self, value: Any) -> bool:
+        """Whether the number is large enough."""
         return bool(value >= self.least)
 
 
@@ -86,6 +88,7 @@ class AtMost(Need):
     most: float
 
     def met(self, value: Any) -> bool:
+        """Whether the number or size is small enough."""
         return (value if isinstance(value, int | float) else len(value)) <= self.most
 
 
@@ -96,6 +99,7 @@ class OneOf(Need):
     allowed: Collection[object]
 
     def met(self, value: Any) -> bool:
+        """Whether there is a name, and every name is allowed."""
         return bool(value) and set(value) <= set(self.allowed)
 
 
@@ -106,9 +110,11 @@ class AllOf(Need):
     required: Collection[str]
 
     def met(self, value: Any) -> bool:
+        """Whether every required name is there."""
         return set(self.required) <= set(value)
 
     def message(self, value: Any) -> str:
+        """The requirement and the missing names."""
         missing = [name for name in self.required if name not in value]
         if len(missing) > MOST_NAMED:
             return f"needs {self.what} ({len(self.required) - len(missing)} here)"
