@@ -180,7 +180,7 @@ def test_every_trained_model_beats_the_untrained_one(retrieval: pd.DataFrame) ->
     whole = retrieval[(retrieval["subset"] == "all") & (retrieval["system"] != "ensemble")]
     untrained = whole[whole["stage"] == "untrained"]["high"].astype(float).item()
     trained = whole[whole["stage"].isin(["pretrained", "finetuned"])]
-    assert len(trained) >= 6
+    assert len(trained) >= 5
     assert (trained["low"].astype(float) > untrained).all()
 
 
