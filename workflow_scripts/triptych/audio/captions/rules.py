@@ -50,7 +50,7 @@ OPEN_END = re.compile(
 ENGLISH = _words("""
     an the and or but while when with without from by into onto through along across around
     behind before after against near inside outside during until then than that which who
-    there it its they their someone something another each several some few two three in on
+    there it its they their someone somebody something another each several some few two three in on
     is as of at for over under are were was be has have both more up down off out like
     sounds noise once twice away loud quiet somewhere dog car bird people
 """)
