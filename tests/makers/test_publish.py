@@ -12,8 +12,8 @@ from triptych.report.manifest import read_records, write_manifest
 FILES = {
     "results/tables/rl_scores.csv": "method,value\nsnip,1.0\n",
     "results/tables/rl_scores.md": "| snip | 1.0 |\n",
-    "results/rl/hopper/paper/bc-all/scores.csv": "episode,score\n",
-    "results/rl/hopper/paper/bc-all/layers.csv": "layer,kept\n",
+    "results/rl/hopper/paper/bc-paper/scores.csv": "episode,score\n",
+    "results/rl/hopper/paper/bc-paper/layers.csv": "layer,kept\n",
     "results/tables/audio_table1.csv": "model,value\n",
     "results/figures/rl_curves.svg": "<svg/>",
     "results/figures/rl_curves.pdf": "%PDF",
@@ -48,7 +48,7 @@ def test_files_of_a_study_are_copied_and_nothing_else(results):
             "claims.csv",
             "tables/rl_scores.csv",
             "tables/rl_scores.md",
-            "rl/hopper/paper/bc-all/scores.csv",
+            "rl/hopper/paper/bc-paper/scores.csv",
         }
     )
     assert (Path("night") / "tables/rl_scores.md").read_text() == "| snip | 1.0 |\n"

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
-from typing import Any, Protocol, cast
+from types import ModuleType
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -199,19 +200,6 @@ class TrainedRow:
         return torch.rand(weight.shape, generator=generator, device=weight.device)
 
 
-class CriterionModule(Protocol):
-    """A file of pruning/criteria."""
-
-    def masks(self, networks: Unpruned, percent: float) -> Parameters:
-        """Masks at initialisation, boolean [K, in, out]."""
-
-    def change_updates(self, updates: int) -> set[int]:
-        """Updates after which masks change; only where CHANGES_MASKS is true, like `changed`."""
-
-    def changed(self, row: TrainedRow) -> Parameters:
-        """Masks [1, in, out] of one network after such an update."""
-
-
-def criterion(name: str) -> CriterionModule:
-    """The module of a criterion, by its name in configs."""
-    return cast(CriterionModule, import_module(f"triptych.rl.pruning.criteria.{name}"))
+def criterion(name: str) -> ModuleType:
+    """The module of a criterion, by its name in configs (pruning/criteria/__init__.py)."""
+    return import_module(f"triptych.rl.pruning.criteria.{name}")
