@@ -179,14 +179,6 @@ class Workflow:
         return {}
 
     @property
-    def sensing_runs(self) -> list[Run]:
-        """The runs of the sweep of `sensing`."""
-        algorithm = self.sensing["algorithm"]
-        sweeps = self.config["sweeps"].items()
-        (name,) = (name for name, sweep in sweeps if algorithm in sweep["algorithms"])
-        return self.select(sweep=name, pruning=DEFAULT)
-
-    @property
     def variants(self) -> dict[str, dict[str, Any]]:
         """Settings of the pruning variants that some trained run uses."""
         known = self.config["pruning"]["variants"].items()
