@@ -192,8 +192,8 @@ class Code:
     def digests(self, script: str, methods: Iterable[str] = ()) -> dict[str, str]:
         """The digest of each module that a script computes with, by its path.
 
-        script: its path below the library, "rl/train.py"; methods: further modules, dotted.
-        Raises ValueError for a method without a module.
+        script: its path below the library, "rl/train.py"; methods: further modules, dotted, of
+        which installed ones are left out.
         """
         waiting = [script]
         for method in methods:
