@@ -53,6 +53,20 @@ class Checkout:
         """The rules of these jobs."""
         return {job["rule_name"] for job in self.jobs(*targets)}
 
+    def pretend(self, *targets, config="tiny.yaml"):
+        """Make empty outputs of all jobs for the targets, and have Snakemake touch them: it records
+        what each job would be made from. Returns the jobs."""
+        jobs = self.jobs(*targets, config=config)
+        for output in {output for job in jobs for output in job["output"]}:
+            path = self.root / output
+            if path.suffix or path.name == "Snakefile":
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.touch()
+            else:
+                path.mkdir(parents=True, exist_ok=True)
+        self.snakemake("--touch", "--forceall", *map(str, targets), config=config)
+        return jobs
+
     def _run(self, command, config, cores):
         command += ["--cores", str(cores)] if cores else []
         command += ["--configfile", config] if config else []
