@@ -97,7 +97,8 @@ def planned(scale: str) -> tuple[list[Job], list[Cost]]:
 def declared(pattern: str = "*") -> list[str]:
     """Names of the rules that files of rules/ declare, a study's own target left out."""
     texts = [path.read_text("utf-8") for path in sorted((ROOT / "rules").glob(f"{pattern}.smk"))]
-    return [name for name in re.findall(r"^rule (\w+):", "\n".join(texts), re.M) if "_" in name]
+    names = re.findall(r"^(?:rule|use rule \w+ as) (\w+)", "\n".join(texts), re.MULTILINE)
+    return [name for name in names if "_" in name]
 
 
 def numbers() -> dict[str, int]:
