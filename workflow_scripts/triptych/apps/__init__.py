@@ -1,4 +1,4 @@
-"""What people run on their own files: the commands that belong to no study."""
+"""Commands that people run on their own files; no study imports them."""
 
 import argparse
 from collections.abc import Callable

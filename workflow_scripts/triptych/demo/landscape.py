@@ -79,7 +79,7 @@ def _raise_range(
 
 
 def _lake(above: np.ndarray, seed: tuple[int, int], rows: int) -> np.ndarray:
-    """What lies above the shore, mirrored and rippled, in `rows` rows."""
+    """The landscape above the shore, mirrored and rippled, in `rows` rows."""
     import cv2
 
     width = above.shape[1]

@@ -199,7 +199,7 @@ class Workflow:
         shipped = [f"{name} ({', '.join(self.styles(name))})" for name in networks["shipped"]]
         return {
             "Version 1": f"{len(self.runs)} images, {optimize['evaluations']} evaluations at "
-            f"{optimize['size']} pixels where nothing else is said",
+            f"{optimize['size']} pixels by default",
             "Backbones": f"{backbones['vgg']}, {backbones['alexnet']}",
             "Loss network of Version 2": backbones["loss"],
             "Trained in this run": f"{', '.join(networks['trained'])}: {schedule['batches']:,} "

@@ -53,12 +53,12 @@ class NetworkStylizer(Stylizer):
         print(sentence, file=sys.stderr)
 
     def begin(self, item: Item) -> None:
-        """Choose the precision anew at the next image."""
+        """Let the next image choose the precision."""
         super().begin(item)
         self._begun = False
 
     def stylised(self, photographs: Planes) -> Planes:
-        """As `Stylizer.stylised`, with the photographs' bytes noted for --memory."""
+        """Paint as `Stylizer.stylised` does, with the photographs' bytes noted for --memory."""
         self._bytes_read = photographs.nbytes
         return super().stylised(photographs)
 
@@ -109,7 +109,7 @@ class Steadied:
 
     A frame is `share` of the result before it, warped along the source's optical flow where that
     can be trusted, and the rest its own: flicker falls to about (1 - share) of what it was, or
-    less, and what moved or was covered is painted anew. After a cut nothing is kept.
+    less, and what moved or was covered is painted by itself. After a cut nothing is kept.
     """
 
     def __init__(self, stylist: Stylist, share: float) -> None:
@@ -118,7 +118,7 @@ class Steadied:
         self._before: tuple[np.ndarray, np.ndarray] | None = None
 
     def __call__(self, frames: np.ndarray) -> np.ndarray:
-        """As Stylist: uint8 [n, H, W, 3] RGB to as many."""
+        """Stylise frames, uint8 [n, H, W, 3] RGB, to as many."""
         results = self._stylist(frames).astype(np.float32)
         with on_one_thread():
             for source, result in zip(frames, results, strict=True):

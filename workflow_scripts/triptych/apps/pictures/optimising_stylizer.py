@@ -107,7 +107,7 @@ class OptimisingStylizer(Stylizer):
         print(f"{backbone.architecture.name} ({path})", file=sys.stderr)
 
     def work(self, items: list[Item]) -> list[tuple[Path, str]]:
-        """As `Stylizer.work`; raises Stopped by a signal, after saving what was done."""
+        """Work as `Stylizer.work` does; raises Stopped by a signal, after saving the state."""
         with listening() as self._stop:
             try:
                 failures = super().work(items)

@@ -1,4 +1,4 @@
-"""What `triptych stylize --optimize` paints towards: files of paintings and masks."""
+"""Paintings and masks of `triptych stylize --optimize`."""
 
 import argparse
 from pathlib import Path
@@ -14,7 +14,7 @@ from triptych.style.network.mixtures import weighted
 from triptych.style.optimise.styles import Painting
 
 NETWORKS = {".safetensors", ".pth", ".pt", ".model"}
-"""Suffixes of files that no painting bears."""
+"""Suffixes of networks' files."""
 
 
 def paintings(options: argparse.Namespace) -> list[Painting]:
@@ -59,7 +59,7 @@ def _painting(name: str) -> Tensor:
 
 
 def _mask(name: str, painting: Tensor) -> Tensor:
-    """How light a file is, [1, H, W] at the size of its painting [3, H, W]."""
+    """A file's lightness as a mask [1, H, W], at the size of its painting [3, H, W]."""
     mask = luma(read_image(name))[None].clamp_(0, 1)
     (rows, columns), (height, width) = mask.shape[1:], painting.shape[1:]
     if float(mask.max()) == 0:

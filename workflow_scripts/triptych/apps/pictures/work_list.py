@@ -1,4 +1,4 @@
-"""What `triptych stylize` was given: images and videos, and a file to write for each."""
+"""Inputs of `triptych stylize`: images and videos, and a file to write for each."""
 
 import tempfile
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ VIDEOS = {".mp4", ".mov", ".m4v", ".mkv", ".avi", ".webm", ".mpg", ".mpeg", ".wm
 Kind = Literal["image", "video"]
 
 SUFFIXES: dict[Kind, set[str]] = {"image": set(FORMATS), "video": {".mp4"}}
-"""What results are called."""
+"""Suffixes of results, by kind of input."""
 
 
 @dataclass(frozen=True)

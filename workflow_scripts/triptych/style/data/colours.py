@@ -20,12 +20,12 @@ class Colours:
     """Colours of N pictures."""
 
     scale: Tensor
-    """From dark to light, [N, LIGHTNESSES, 3]: means of equal parts."""
+    """Means of equal parts from dark to light, [N, LIGHTNESSES, 3]."""
     spread: Tensor
     """Covariance of what a colour differs by from its part's mean, [N, 3, 3]; float64."""
 
     def __getitem__(self, pictures: Tensor) -> "Colours":
-        """Those of pictures by number."""
+        """The colours of some of the pictures, by number."""
         return Colours(self.scale[pictures], self.spread[pictures])
 
 
@@ -56,7 +56,7 @@ def with_moments_of(image: Tensor, painting: Tensor) -> Tensor:
 
 
 def colours_of(pictures: Sequence[Tensor]) -> Colours:
-    """Those of pictures [3, H, W] in [0, 1], which may differ in size."""
+    """Colours of pictures [3, H, W] in [0, 1], which may differ in size."""
     each = [_parts(picture[None]) for picture in pictures]
     scales, spreads = [scale for scale, _ in each], [_covariance(own) for _, own in each]
     return Colours(torch.cat(scales), torch.cat(spreads))
@@ -94,8 +94,8 @@ def square_root(covariance: Tensor, least: float = 0.0) -> Tensor:
 
 
 def _parts(pictures: Tensor) -> tuple[Tensor, Tensor]:
-    """Of pictures [N, 3, H, W] the mean colours of LIGHTNESSES parts, equal but for a pixel, and
-    each pixel's difference from its part's, [N, 3, HW]."""
+    """Mean colours of LIGHTNESSES parts of pictures [N, 3, H, W], equal but for a pixel, and each
+    pixel's difference from its part's, [N, 3, HW]."""
     colours = pictures.flatten(2)
     order = luma(pictures).flatten(1).argsort(stable=True)[:, None].expand_as(colours)
     ordered = colours.gather(2, order)
@@ -107,7 +107,7 @@ def _parts(pictures: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _covariance(differences: Tensor) -> Tensor:
-    """Of [..., 3, P] of mean zero: [..., 3, 3], float64."""
+    """Covariance of differences [..., 3, P] of mean zero: [..., 3, 3], float64."""
     differences = differences.double()
     return differences @ differences.mT / differences.shape[-1]
 

@@ -27,7 +27,7 @@ def write_tensors(
 def read_tensors(
     path: str | os.PathLike[str], kind: str, parsed: Callable[[Any], T], expected: str
 ) -> tuple[T, dict[str, Tensor]]:
-    """What `parsed` makes of the header under `kind`, and the tensors.
+    """The header under `kind` as `parsed` reads it, and the tensors.
 
     Raises InputError for any other file; expected: what it should be, for people.
     """

@@ -15,7 +15,7 @@ CONTACT = re.compile(
 
 
 def user_agent(contact: str) -> str:
-    """How to introduce ourselves, as Wikimedia's User-Agent policy asks: name and contact.
+    """User-Agent header as Wikimedia's policy asks for: name and contact.
 
     Raises InputError when `contact` is neither an e-mail address nor a web page.
     """

@@ -89,7 +89,7 @@ def _lumas(image: Tensor, content: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _gradient_magnitude(plane: Tensor) -> Tensor:
-    """Of [H, W], by Sobel's filters, without the outermost pixels: [H - 2, W - 2]."""
+    """Gradients of [H, W] by Sobel's filters, without the outermost pixels: [H - 2, W - 2]."""
     smooth, slope = plane.new_tensor([1.0, 2.0, 1.0]) / 4, plane.new_tensor([-1.0, 0.0, 1.0]) / 2
     filters = torch.stack((torch.outer(smooth, slope), torch.outer(slope, smooth)))
     gradients = functional.conv2d(plane[None, None], filters[:, None])[0]

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 def timed(call: Callable[[], T], device: torch.device) -> tuple[T, float]:
-    """What `call` returns and the seconds that it takes, a GPU's queue emptied before and after."""
+    """Result and seconds of a call, with a GPU's queue emptied before and after."""
     _synchronise(device)
     began = time.perf_counter()
     found = call()
@@ -37,7 +37,7 @@ def _synchronise(device: torch.device) -> None:
 
 @dataclass(frozen=True)
 class OptimisationTiming:
-    """How Version 1 is timed: image sizes, evaluations, and images at once.
+    """Settings of Version 1's timing: image sizes, evaluations, and images at once.
 
     stated: evaluations that the table scales seconds to;  settings: a name for the rows
     """

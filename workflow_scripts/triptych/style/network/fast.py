@@ -92,7 +92,7 @@ class Moments:
             self._squares.append(variance * (count - 1))
 
     def known(self, norm: Norm) -> KnownNorm:
-        """What normalises by the whole's moments (Chan, Golub and LeVeque 1983), in float64."""
+        """Normalisation by the whole's moments (Chan, Golub and LeVeque 1983), in float64."""
         means = torch.stack(self._means).double()
         counts = torch.tensor(self._counts, dtype=torch.float64, device=means.device)[:, None]
         mean = (counts * means).sum(0) / counts.sum()

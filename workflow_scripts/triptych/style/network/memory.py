@@ -1,4 +1,4 @@
-"""How much memory there is, and how a person writes it."""
+"""Free memory, and amounts of memory as people write them."""
 
 import os
 import re
@@ -33,7 +33,7 @@ def parse_bytes(text: str) -> float:
 
 
 def readable(count: float) -> str:
-    """Bytes in the unit that a person would choose."""
+    """Bytes as text, in MB or GB."""
     if count == float("inf"):
         return "unlimited memory"
     for unit, size in (("GB", 1e9), ("MB", 1e6)):
@@ -50,7 +50,7 @@ def _available() -> float:
 
 
 def _own_limits() -> Iterator[float]:
-    """What is left of the process's limits on its addresses and its data (`ulimit -v`, `-d`)."""
+    """Remaining bytes of the process's limits on addresses and data (`ulimit -v`, `-d`)."""
     status = dict(line.split(":", 1) for line in lines_of(Path("/proc/self/status")))
     for limit, used in ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData")):
         allowed, _ = resource.getrlimit(limit)
@@ -59,7 +59,7 @@ def _own_limits() -> Iterator[float]:
 
 
 def _group_limits() -> Iterator[float]:
-    """What is left of each memory limit of this process's control groups (containers, SLURM)."""
+    """Remaining bytes of each memory limit of the control groups (containers, SLURM)."""
     root = Path("/sys/fs/cgroup")
     for line in lines_of(Path("/proc/self/cgroup")):
         where = root / line.rpartition(":")[2].strip("/")

@@ -12,7 +12,7 @@ from triptych.core.errors import InputError
 
 
 def header_of(path: Path) -> dict[str, Any]:
-    """What a network's file (.safetensors) says of itself: `architecture` and `record`, or {}.
+    """Header of a network's file (.safetensors): `architecture` and `record`, or {}.
 
     Raises SafetensorError or ValueError for another file.
     """

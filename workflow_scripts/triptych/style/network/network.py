@@ -28,13 +28,13 @@ FULL = 255.0
 """Images are 0 to 255 inside the network, as in the published checkpoints."""
 
 NEAREST = (((1.0, 1.0, 0.0), (0.0, 0.0, 1.0)), ((1.0, 0.0, 0.0), (0.0, 1.0, 1.0)))
-"""Of a 3-tap filter after nearest-neighbour doubling, which taps meet x[i - 1] and which x[i], for
-the odd pixel 2i - 1 and the even one 2i: [parity, input, tap]."""
+"""Taps of a 3-tap filter that act on x[i - 1] and on x[i] after nearest-neighbour doubling, for the
+odd pixel 2i - 1 and the even one 2i: [parity, input, tap]."""
 
 
 @dataclass(frozen=True)
 class Architecture:
-    """What determines the network's shape.
+    """Settings that determine the network's shape.
 
     `width` is the channels of the first layer; the others are 2 and 4 times as many. `upsampling`
     is the paper's transposed convolution 3x3 of stride 2 or, as in pytorch/examples, nearest
@@ -313,7 +313,7 @@ class TransformationNetwork(nn.Module):
         return x[..., :height, :width]
 
     def with_grain(self, images: Tensor, corners: Tensor | None = None) -> Tensor:
-        """What the first layer sees, [N, 3 + grain, H, W], at the `corners` as in `forward`."""
+        """Input of the first layer, [N, 3 + grain, H, W], at the `corners` as in `forward`."""
         if self.grain is None:
             return images
         if corners is None:
@@ -321,7 +321,7 @@ class TransformationNetwork(nn.Module):
         return torch.cat([images, self.grain(images, corners).to(images)], 1)
 
     def of_styles(self) -> dict[str, Tensor]:
-        """What each style has of its own, by name: [S, ...], or [...] where there is but one."""
+        """Parameters of each style, by name: [S, ...], or [...] where there is but one."""
         norms = [name for name, module in self.named_modules() if isinstance(module, InstanceNorm)]
         owners = [*norms, *(["palette"] if self.palette else [])]
         tensors = {**dict(self.named_parameters()), **dict(self.named_buffers())}

@@ -1,4 +1,4 @@
-"""What the transformation network is trained on: Eq. 5 and 6 of the paper, and a term more.
+"""Losses of the transformation network: Eq. 5 and 6 of the paper, and terms of ours.
 
 Losses are scalars, means over the batch. Gram matrices are taken over positions (and, but for
 "relative", channels), as Johnson et al. 2016 define them.

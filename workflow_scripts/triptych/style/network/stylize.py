@@ -1,4 +1,4 @@
-"""Photographs through a trained network: any size, any number, in the memory that there is."""
+"""Photographs through a trained network: any size, any number, within free memory."""
 
 import logging
 import math
@@ -40,7 +40,7 @@ CHECKED = 256
 
 @dataclass(frozen=True)
 class Plan:
-    """How images of one size go through the network; `bytes` is what that takes at most."""
+    """Plan for images of one size: one pass or tiles, images at once, and bytes at most."""
 
     tiled: bool
     batch: int
@@ -49,7 +49,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class PrecisionError:
-    """How far a precision's image is from float32's, in levels of 0 to 255, and in decibels."""
+    """Distance of a precision's image from float32's, in levels of 0 to 255 and in decibels."""
 
     largest: float
     mean: float
@@ -92,7 +92,7 @@ def stylise(
 
 
 def _passed(network: PreparedNetwork, images: Tensor, plan: Plan) -> list[Tensor]:
-    """The images as planned; less at a time where a GPU's memory runs out all the same."""
+    """The images as planned; fewer at a time where a GPU's memory runs out."""
     if not plan.tiled:
         portion = OomRetry(min(plan.batch, len(images)), "images", "They are taken in tiles.")
         try:
@@ -134,7 +134,7 @@ def plan_for(
 def precision_error(
     network: TransformationNetwork, image: Tensor, precision: Precision
 ) -> PrecisionError:
-    """What a precision costs on `image` [3, H, W], after clamping as in the written file."""
+    """Error of a precision on `image` [3, H, W], after clamping as in the written file."""
     if precision == "float32":
         return PrecisionError(0.0, 0.0, float("inf"))
     exact = stylise(network, image)

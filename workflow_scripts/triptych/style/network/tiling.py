@@ -99,7 +99,7 @@ def tiled_bytes(network: PreparedNetwork, height: int, width: int) -> int:
 def stylise_tiled(
     network: TransformationNetwork | PreparedNetwork, image: Tensor, *, tile: int = TILE
 ) -> Tensor:
-    """What the network makes of `image` [3, H, W] in [0, 1], in one pass's accuracy; not clamped.
+    """Stylised `image` [3, H, W] in [0, 1], as accurate as one pass; not clamped.
 
     tile: pixels of a tile's side, rounded up to the architecture's multiple.
     """

@@ -36,10 +36,10 @@ COPY = 100.0
 """Weight of the mean square by which a copy errs, images in [0, 1], while a network warms up."""
 
 POLL = 10
-"""Batches between two looks at whether losses and weights are good, which make a GPU wait."""
+"""Batches between two checks of losses and weights, which make a GPU wait."""
 
 OWN_RATE = 6.0
-"""Times the learning rate for what styles that share a network have of their own."""
+"""Factor of the learning rate for the norms of each style of a conditional network."""
 
 ADVICE = "Lower style.training.schedule.size or style.network.width, or train in bf16."
 
@@ -48,7 +48,7 @@ CPU = torch.device("cpu")
 
 @dataclass(frozen=True)
 class Kept:
-    """What a checkpoint leaves: weights, and a training image beside its stylised version, uint8
+    """A kept checkpoint: weights, and a training image beside its stylised version, uint8
     [3, S, 2S]."""
 
     weights: dict[str, Tensor]
@@ -74,9 +74,9 @@ def train(
 ) -> Trained:
     """Train a network of the loss's paintings with Adam (Johnson et al. 2016).
 
-    What of `network`, which is moved and changed, needs no gradient stays as it is. Raises
-    `Stopped` after saving when `stop` asks, DivergedError when a loss or a weight is not finite or
-    the loss explodes, InputError for fewer crops than a batch holds.
+    Moves `network` to the device and trains it in place. Raises `Stopped` after saving when `stop`
+    asks, DivergedError when a loss or a weight is not finite or the loss explodes, InputError for
+    fewer crops than a batch holds.
     """
     if len(crops.training) < settings.batch:
         raise InputError(
@@ -203,7 +203,7 @@ class TrainingRun:
         return new and self._ends(self._settings.checkpoint_every)
 
     def _ends(self, every: int) -> bool:
-        """Whether a stretch of so many batches ends here, the last one included."""
+        """Whether a multiple of `every` batches, or the training, ends here."""
         return self.done % every == 0 or self.done == self._settings.batches
 
     def evaluate(self) -> bool:
@@ -215,7 +215,7 @@ class TrainingRun:
         return keeping
 
     def check_divergence(self) -> str:
-        """What is wrong with the losses since the last log, or with the weights; "" if nothing."""
+        """Why the losses since the last log or the weights have diverged; "" if they have not."""
         batch, mean = self.done - 1, float(self._summed.sum()) / max(1, self._since_log())
         first = self._history[0]["total"] if self._history else 0.0
         if not self._summed.isfinite().all():
@@ -260,7 +260,7 @@ class TrainingRun:
         self._kept.append(self.done)
 
     def state(self) -> dict[str, Any]:
-        """All that the next batch depends on; weights to choose from lie in files of their own."""
+        """State that the next batch depends on; kept weights lie in files of their own."""
         self._tick()
         return {
             "done": self.done,

@@ -1,4 +1,4 @@
-"""What a transformation network is trained on, batch by batch, and at which rate."""
+"""Training data of a transformation network by batch, and the learning rate."""
 
 import functools
 import math
@@ -31,7 +31,7 @@ class Crops(Protocol):
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """Length, rhythm and rates; sizes in pixels, lengths in batches.
+    """Length, intervals and rates; sizes in pixels, lengths in batches.
 
     `schedule`: "constant" is the paper's; "one_cycle" rises to `learning_rate` in the first quarter
     and falls to nothing, both along a cosine. In the first `warm_up` batches the network learns, at

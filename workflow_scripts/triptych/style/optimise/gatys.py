@@ -53,7 +53,7 @@ class Optimised:
 
 @dataclass
 class _Course:
-    """All that changes while a batch is optimised, its optimiser apart."""
+    """State of a batch that is optimised, its optimiser apart."""
 
     best: Tensor
     """Each image as it was at its lowest loss, [N, n]."""
@@ -194,7 +194,7 @@ class Optimisation:
             self._objective.keep(remaining)
 
     def state(self) -> dict[str, Any]:
-        """All that `restore` needs to go on to the bit; tensors are not copied."""
+        """State from which `restore` goes on to the bit; tensors are not copied."""
         return {
             "course": dict(vars(self._course)),
             "portion": self._portion.size,

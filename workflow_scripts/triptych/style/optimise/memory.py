@@ -7,7 +7,7 @@ from triptych.style.optimise.choices import Choices
 def images_at_once(
     architecture: Architecture, choices: Choices, height: int, width: int, memory_bytes: float
 ) -> int:
-    """How many images fit into the memory while they are optimised side by side; at least one."""
+    """Number of images that fit into the memory while they are optimised; at least one."""
     network = network_bytes(architecture, choices, height, width)
     image = network + state_bytes(choices, height, width)
     return max(1, int(min(memory_bytes / image, 2**20)))

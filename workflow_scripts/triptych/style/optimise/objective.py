@@ -1,4 +1,4 @@
-"""What Version 1 minimises: content, style and total variation of many images on one backbone."""
+"""Loss of Version 1: content, style and total variation of many images on one backbone."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

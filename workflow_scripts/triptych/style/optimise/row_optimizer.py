@@ -37,7 +37,7 @@ class RowOptimizer:
                 setattr(self, each.name, value.index_select(each.metadata.get("rows", 0), rows))
 
     def state(self) -> dict[str, Any]:
-        """All that `restore` needs to go on to the bit; tensors are not copied."""
+        """State from which `restore` goes on to the bit; tensors are not copied."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def restore(self, state: dict[str, Any]) -> None:

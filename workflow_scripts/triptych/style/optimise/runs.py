@@ -114,8 +114,7 @@ def run_experiment(
 
 
 class _Experiment:
-    """Groups one after the other: those that are finished, one that goes, those that wait. An image
-    that diverges leaves its group."""
+    """Groups of rows, optimised one after another. An image that diverges leaves its group."""
 
     def __init__(
         self,
@@ -142,7 +141,7 @@ class _Experiment:
 
     @property
     def evaluation_due(self) -> bool:
-        """Whether the group that goes has ended."""
+        """Whether the current group has ended."""
         return self._going is not None and self._going[1].finished
 
     def step(self) -> None:
@@ -178,7 +177,7 @@ class _Experiment:
         return ""
 
     def evaluate(self) -> bool:
-        """Put a group that has ended among the results."""
+        """Add the finished group to the results."""
         assert self._going is not None
         group, optimisation = self._going
         self.results.append(_record(optimisation.result(), group.rows, self._device))
@@ -203,7 +202,7 @@ class _Experiment:
 def grouped(
     rows: Sequence[Mapping[str, Any]], inputs: Inputs, device: torch.device, memory_bytes: float
 ) -> list[Group]:
-    """The rows by what must be equal within a batch, and no more of them than memory holds."""
+    """Group rows by what must be equal within a batch, as many as memory holds."""
     alike: dict[tuple[Any, ...], list[tuple[dict[str, Any], Tensor, Tensor]]] = {}
     for row in rows:
         changes = {key: row[key] for key in FROM_PRESET}

@@ -21,7 +21,7 @@ from triptych.style.optimise.styles import Painting
 
 @dataclass(frozen=True)
 class Scale:
-    """A part of the way: its sides over the full size's, and the evaluations of each image."""
+    """A scale: its sides over the full size's, and the evaluations of each image."""
 
     size: float
     evaluations: int
@@ -32,7 +32,7 @@ class Scale:
 
 
 def scales(evaluations: Sequence[int]) -> list[Scale]:
-    """One for each number of evaluations, coarse to fine, each half the next one's size."""
+    """A scale for each number of evaluations, coarse to fine, each half the next one's size."""
     last = len(evaluations) - 1
     return [Scale(0.5 ** (last - number), count) for number, count in enumerate(evaluations)]
 
@@ -97,7 +97,7 @@ class CoarseToFine:
 
     @property
     def images(self) -> Tensor:
-        """The images as they stand, at the scale that goes: [N, 3, h, w] in [0, 1]."""
+        """The images as they are, at the current scale: [N, 3, h, w] in [0, 1]."""
         if self._going is not None:
             return self._going.images
         return self._detailed if self._finished is None else self._finished
@@ -130,11 +130,11 @@ class CoarseToFine:
 
     @property
     def evaluation_due(self) -> bool:
-        """Whether the scale that goes has ended."""
+        """Whether the current scale has ended."""
         return self._going is not None and self._going.finished
 
     def evaluate(self) -> bool:
-        """Go over to the next scale."""
+        """Begin the next scale."""
         assert self._going is not None
         result = self._going.result()
         height, width = result.images.shape[2:]
@@ -145,11 +145,11 @@ class CoarseToFine:
         return True
 
     def check_divergence(self) -> str:
-        """Nothing: no batch diverges as a whole."""
+        """Never, since no batch diverges as a whole."""
         return ""
 
     def state(self) -> dict[str, Any]:
-        """What `restore` goes on from; of a batch that has ended little more than the images."""
+        """State from which `restore` goes on; little more than the images at the end."""
         going = None if self._going is None else self._going.state()
         own = {"number": self._number, "finished": self._finished, "reasons": self.reasons}
         return {**own, "going": going}

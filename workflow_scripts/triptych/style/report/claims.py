@@ -38,7 +38,7 @@ def _precise(fact: str, substitute: str = "") -> Need:
 def _experiment(
     name: str, backbones: tuple[str, ...], evaluations: int = ENOUGH_EVALUATIONS
 ) -> tuple[Need, ...]:
-    """What every claim on the runs of an experiment needs."""
+    """Needs of each claim on the runs of an experiment."""
     weights = [f"{backbone} imagenet" for backbone in backbones]
     named = " or ".join(ARCHITECTURE_LABELS[backbone] for backbone in backbones)
     what, count = f"{named} with ImageNet weights", f"{evaluations} evaluations"
@@ -64,7 +64,7 @@ def _trained(name: str) -> Need:
 
 
 def _timed(precision: str) -> tuple[Need, ...]:
-    """What every claim on Version 1's seconds needs."""
+    """Needs of each claim on Version 1's seconds."""
     roles = [f"{role} {architecture}" for role, architecture in PAPER_ARCHITECTURES.items()]
     return (
         OneOf("roles", "VGG-19 and AlexNet as backbones", roles),

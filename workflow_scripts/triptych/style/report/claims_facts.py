@@ -1,4 +1,4 @@
-"""What the claims of the style study know of a run: its facts, before and after, and its data."""
+"""Facts of a run of the style study that its claims need, and the data that they compare."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -24,8 +24,11 @@ PHOTOGRAPH = (427, 640)
 
 @dataclass(frozen=True)
 class Run:
-    """What the claims compare, by the names of `Workflow.claims`' files. timing: of the notebook's
-    settings and Version 2 alone, as `like_for_like` returns it. architectures: by role."""
+    """Data that the claims compare, by the names of `Workflow.claims`' files.
+
+    timing: of the notebook's settings and Version 2 alone, as `like_for_like` returns it
+    architectures: by role
+    """
 
     runs: pd.DataFrame
     history: pd.DataFrame
@@ -59,7 +62,7 @@ class Run:
 def read_run(
     frames: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]
 ) -> tuple[Run, dict[str, Any]]:
-    """What the claims compare, and the facts of a run, from the files and settings that
+    """Data that the claims compare, and the facts of a run, from the files and settings that
     `Workflow.claims` names."""
     of = {**frames, "timing": like_for_like(frames["timing"])}
     run = Run(stylised=of.pop("stylised_runs"), architectures=settings["architectures"], **of)
@@ -208,7 +211,7 @@ def _in_every(rows: pd.DataFrame, column: str, groups: int) -> set[str]:
 
 
 def _timing_facts(timing: pd.DataFrame) -> dict[str, Any]:
-    """Of Table I: which images were timed by both that are compared, and how."""
+    """Facts of Table I: images timed by both compared versions, and how."""
     first = timing[timing["version"] == 1]
 
     def shared(one: str, other: str, size: int) -> int:

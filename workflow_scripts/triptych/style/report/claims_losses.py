@@ -1,4 +1,4 @@
-"""How the style paper's runs of Version 1 are compared: their losses, and what images keep."""
+"""Comparisons of Version 1's runs: their losses, and the structure that images keep."""
 
 import numpy as np
 import pandas as pd
@@ -104,7 +104,7 @@ def _sgd(run: Run, authors: pd.DataFrame) -> tuple[list[str], list[str]]:
 
 
 def adam_keeps_content(run: Run) -> Finding:
-    """What Adam's image keeps beside L-BFGS's (Figure 6)."""
+    """Structure that Adam's image keeps beside L-BFGS's (Figure 6)."""
     failures: list[str] = []
     unclear: list[str] = []
     measured = []

@@ -1,4 +1,4 @@
-"""How the style paper's times, networks and videos are compared."""
+"""Comparisons of times, networks and videos."""
 
 import itertools
 from collections.abc import Mapping

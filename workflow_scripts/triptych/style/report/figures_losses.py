@@ -141,7 +141,7 @@ def loss_times_long(timing: pd.DataFrame, *, scale: str) -> pd.DataFrame:
 
 
 def time_verdict(low: float, high: float) -> str:
-    """What an interval of a difference in time says."""
+    """Verdict on an interval of a difference in time."""
     if np.isnan(low):
         return "one repeat: no verdict"
     if low > 0:

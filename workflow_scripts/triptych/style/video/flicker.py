@@ -1,4 +1,4 @@
-"""How much a stylised video flickers: what changes from frame to frame though nothing moved.
+"""Flicker of a stylised video: changes from frame to frame where nothing moved.
 
 The warped error of Ruder, Dosovitskiy and Brox, "Artistic style transfer for videos" (2016): the
 previous frame, moved along the optical flow of the *source*, is compared with the present one
@@ -22,12 +22,12 @@ LONGEST_SIDE = 640
 """Pixels; larger frames are averaged down first, since flow of full HD takes seconds a frame."""
 
 LEAST_VALID_PERCENT = 20.0
-"""Below this share of trusted pixels no error is told: cuts between photographs leave 0 to 10."""
+"""Below this share of trusted pixels there is no error: cuts between photographs leave 0 to 10."""
 
 
 @dataclass(frozen=True)
 class Flow:
-    """Where each pixel of a frame was in the frame before: `offsets`, float32 [H, W, 2], pixels
+    """Place of each pixel of a frame in the frame before: `offsets`, float32 [H, W, 2], pixels
     right and down; `valid`, bool [H, W], where that can be trusted."""
 
     offsets: np.ndarray

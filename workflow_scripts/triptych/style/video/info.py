@@ -82,7 +82,7 @@ class VideoInfo:
 
 
 def probe(path: str | Path) -> VideoInfo:
-    """What a video holds. The whole file is read, but no frame is decoded except the first.
+    """Contents of a video. The whole file is read, but only the first frame is decoded.
 
     Raises InputError for a file that isn't there, isn't a video, or has no frame that can be read.
     """

@@ -1,5 +1,5 @@
 """Stylising videos: decoding, network and encoding side by side (section IV-B 11 of the paper);
-and what is told about a stylised video: its properties, the speed, a strip of frames."""
+and a stylised video's properties, speed and strip of frames."""
 
 import logging
 import time
@@ -69,7 +69,7 @@ def network_stylist(
 
 
 def stylist_of(render: Callable[["Tensor"], "Tensor"], device: "torch.device") -> Stylist:
-    """A stylist by what renders images [n, 3, H, W] in [0, 1], given on the device."""
+    """Stylist of a function that paints images [n, 3, H, W] in [0, 1] on the device."""
     import torch
 
     from triptych.style.data.images import to_bytes
@@ -219,8 +219,8 @@ def _times_table(info: VideoInfo, numbers: list[int]) -> pd.DataFrame:
 
 
 def properties(files: Mapping[str, str | Path]) -> pd.DataFrame:
-    """What each file, by its name in the table, holds when read back; one row a file. `frames` are
-    those that can be decoded, `frames_stated` what the header promises."""
+    """Properties of each file, by its name in the table, when read back; one row a file. `frames`
+    are those that can be decoded, `frames_stated` what the header promises."""
     rows = []
     for name, path in files.items():
         info = probe(path)
@@ -247,7 +247,7 @@ def frame_speeds(
     repeats: int,
     frames: int,
 ) -> pd.DataFrame:
-    """How fast the stylist takes the first `frames` frames in batches of several sizes.
+    """Frames per second of the stylist on the first `frames` frames, by batch size.
 
     Only the stylist is timed, from memory to memory. Each repeat runs all sizes in turn, every
     other one backwards; a round before them warms up.

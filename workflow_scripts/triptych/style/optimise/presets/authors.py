@@ -1,4 +1,4 @@
-"""What the notebook of Shen and Wang did, as its cells and saved outputs show.
+"""Choices of the notebook of Shen and Wang, as its cells and saved outputs show.
 
 It differs from the text in the content layer, pooling, weight normalisation and the scale of the
 losses.

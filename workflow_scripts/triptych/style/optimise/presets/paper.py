@@ -1,7 +1,6 @@
-"""What the text of Shen and Wang says (section IV-A).
+"""Choices of the text of Shen and Wang (section IV-A).
 
-Where it says nothing: what Gatys et al. 2016 do, whom it follows, or our own choice; each is
-marked.
+Where it is silent: those of Gatys et al. 2016, whom it follows, or our own; each is marked.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""What looked best when tried (docs/style-presets.md)."""
+"""Choices that looked best when tried (docs/style-presets.md)."""
 
 from typing import Any
 
