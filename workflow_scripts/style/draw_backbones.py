@@ -9,11 +9,11 @@ from triptych.style.report.panels import Files
 from triptych.style.report.runs import history_long, results_long
 
 with job(snakemake):
-    given, output, scale = snakemake.input, snakemake.output, snakemake.params.scale
-    runs = read_frames(given.runs)
-    losses = history_long(read_frames(given.history), runs, scale=scale)
+    inputs, output, scale = snakemake.input, snakemake.output, snakemake.params.scale
+    runs = read_frames(inputs.runs)
+    losses = history_long(read_frames(inputs.history), runs, scale=scale)
     write_figure(backbones_figure(losses), losses, output.figure2)
     results = results_long(runs, scale=scale)
-    files = Files(result=given.images, content=given.contents, painting=given.paintings)
+    files = Files(result=inputs.images, content=inputs.contents, painting=inputs.paintings)
     figure = backbone_images_figure(results, files)
     write_figure(figure, results, output.figure3, photographs=True)

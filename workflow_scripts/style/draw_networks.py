@@ -9,7 +9,7 @@ from triptych.style.report.figures_network import training_figure, training_long
 from triptych.style.report.labels import network_title
 
 with job(snakemake):
-    given, scale = snakemake.input, snakemake.params.scale
-    long = training_long(read_frames(given.losses), read_frames(given.selection), scale=scale)
-    samples = {network_title(path): Path(path) for path in given.samples}
+    inputs, scale = snakemake.input, snakemake.params.scale
+    long = training_long(read_frames(inputs.losses), read_frames(inputs.selection), scale=scale)
+    samples = {network_title(path): Path(path) for path in inputs.samples}
     write_figure(training_figure(long, samples), long, snakemake.output, photographs=True)

@@ -10,17 +10,19 @@ from triptych.style.report.panels import Files
 from triptych.style.report.runs import versions_long
 
 with job(snakemake):
-    given = snakemake.input
+    inputs = snakemake.input
     versions = versions_long(
-        read_frames(given.runs),
-        read_frames(given.stylised_runs),
-        read_frames(given.quality),
-        content=Path(given.content).stem,
-        painting=Path(given.painting).stem,
+        read_frames(inputs.runs),
+        read_frames(inputs.stylised_runs),
+        read_frames(inputs.quality),
+        content=Path(inputs.content).stem,
+        painting=Path(inputs.painting).stem,
         scale=snakemake.params.scale,
     )
     files = Files(
-        result=[given.images, given.stylised], content=[given.content], painting=[given.painting]
+        result=[inputs.images, inputs.stylised],
+        content=[inputs.content],
+        painting=[inputs.painting],
     )
     figure = versions_figure(versions, files)
     write_figure(figure, versions, snakemake.output, photographs=True)

@@ -9,9 +9,9 @@ from triptych.style.report.figures_losses import loss_times_figure, loss_times_l
 from triptych.style.report.runs import history_long
 
 with job(snakemake):
-    given, scale = snakemake.input, snakemake.params.scale
-    times = loss_times_long(read_frames(given.timing), scale=scale)
-    runs, history = read_frames(given.runs), read_frames(given.history)
+    inputs, scale = snakemake.input, snakemake.params.scale
+    times = loss_times_long(read_frames(inputs.timing), scale=scale)
+    runs, history = read_frames(inputs.runs), read_frames(inputs.history)
     trends = history_long(history, runs, scale=scale)
     write_figure(
         loss_times_figure(times, trends),

@@ -8,7 +8,7 @@ from triptych.style.report.panels import Files
 from triptych.style.report.runs import results_long
 
 with job(snakemake):
-    given = snakemake.input
-    results = results_long(read_frames(given.runs), scale=snakemake.params.scale)
-    files = Files(result=given.images, content=given.contents, painting=given.paintings)
+    inputs = snakemake.input
+    results = results_long(read_frames(inputs.runs), scale=snakemake.params.scale)
+    files = Files(result=inputs.images, content=inputs.contents, painting=inputs.paintings)
     write_figure(paintings_figure(results, files), results, snakemake.output, photographs=True)

@@ -10,13 +10,13 @@ from triptych.style.report.panels import Files
 from triptych.style.report.runs import stylised_long
 
 with job(snakemake):
-    given, result = snakemake.input, Path(snakemake.input.result)
+    inputs, result = snakemake.input, Path(snakemake.input.result)
     long = stylised_long(
-        read_frames(given.stylised_runs),
+        read_frames(inputs.stylised_runs),
         content=result.stem,
         painting=result.parent.name,
         scale=snakemake.params.scale,
     )
-    files = Files(result=[result], content=[given.content], painting=[given.painting])
+    files = Files(result=[result], content=[inputs.content], painting=[inputs.painting])
     figure = high_resolution_figure(long.iloc[0], files)
     write_figure(figure, long, snakemake.output, photographs=True)

@@ -1,4 +1,4 @@
-"""Make the source video: the generated film, or a copy of the user's own."""
+"""Make the source video: the generated film, or a copy of the user's video."""
 
 import shutil
 
@@ -8,10 +8,10 @@ from triptych.demo.film import Film, write_film
 from triptych.style.video.info import probe
 
 with job(snakemake):
-    own = snakemake.input.get("video")
-    if own:
-        probe(own)  # raises InputError
+    video = snakemake.input.get("video")
+    if video:
+        probe(video)  # raises InputError
         with atomic_path(snakemake.output[0]) as temporary:
-            shutil.copyfile(own, temporary)
+            shutil.copyfile(video, temporary)
     else:
         write_film(snakemake.output[0], Film(**snakemake.params.film))

@@ -8,9 +8,9 @@ from triptych.style.report.panels import Files
 from triptych.style.report.runs import results_long
 
 with job(snakemake):
-    given = snakemake.input
-    runs, quality = read_frames(given.runs), read_frames(given.quality)
+    inputs = snakemake.input
+    runs, quality = read_frames(inputs.runs), read_frames(inputs.quality)
     results = results_long(runs, quality, scale=snakemake.params.scale)
-    files = Files(result=given.images, content=given.contents, painting=given.paintings)
+    files = Files(result=inputs.images, content=inputs.contents, painting=inputs.paintings)
     figure = initialisations_figure(results, files)
     write_figure(figure, results, snakemake.output, photographs=True)

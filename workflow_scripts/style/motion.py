@@ -6,7 +6,7 @@ from triptych.report.palette import write_figure
 from triptych.style.report.figures_network import video_figure, video_long
 
 with job(snakemake):
-    given = snakemake.input
-    flicker, speed = read_frames(given.flicker), read_frames(given.speed)
+    inputs = snakemake.input
+    flicker, speed = read_frames(inputs.flicker), read_frames(inputs.speed)
     long = video_long(flicker, speed, scale=snakemake.params.scale)
-    write_figure(video_figure(long, given.strips), long, snakemake.output, photographs=True)
+    write_figure(video_figure(long, inputs.strips), long, snakemake.output, photographs=True)

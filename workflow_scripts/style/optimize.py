@@ -15,17 +15,17 @@ from triptych.style.optimise.runs import Inputs, run_experiment, usable_memory
 
 with job(snakemake):
     keep_freed_memory()
-    given, params, output = snakemake.input, snakemake.params, snakemake.output
+    files, params, output = snakemake.input, snakemake.params, snakemake.output
     roles = {run["backbone"] for run in params.runs}
     calibration = None
-    if given.photographs:
-        shards = Shards(*given.photographs)
+    if files.photographs:
+        shards = Shards(*files.photographs)
         crops = range(min(params.calibration, len(shards)))
         calibration = shards.batch(crops).float() / 255
     inputs = Inputs(
-        contents={Path(path).stem: path for path in given.contents},
-        paintings={Path(path).stem: path for path in given.paintings},
-        backbones={role: given[f"weights_{role}"] for role in roles},
+        contents={Path(path).stem: path for path in files.contents},
+        paintings={Path(path).stem: path for path in files.paintings},
+        backbones={role: files[f"weights_{role}"] for role in roles},
         calibration=calibration,
     )
     device, resources = choose_device(params.device), snakemake.resources
@@ -33,7 +33,7 @@ with job(snakemake):
         {**run, "precision": choose_precision(run["precision"], device, "unscaled")}
         for run in params.runs
     ]
-    settled = fingerprint({**dict(params.items()), "runs": runs}, given)
+    settled = fingerprint({**dict(params.items()), "runs": runs}, files)
     checkpoint = Checkpoint(params.checkpoint, settled)
     stop = StopRequest(scheduler_limit(resources.get("runtime")))
     memory = usable_memory(device, resources.get("mem_mb"))

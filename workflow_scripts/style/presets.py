@@ -10,11 +10,11 @@ from triptych.style.report.panels import Files
 from triptych.style.report.runs import history_long, results_long
 
 with job(snakemake):
-    given, scale = snakemake.input, snakemake.params.scale
-    runs = read_frames(given.runs)
+    inputs, scale = snakemake.input, snakemake.params.scale
+    runs = read_frames(inputs.runs)
     results = results_long(runs, scale=scale)
-    history = history_long(read_frames(given.history), runs, scale=scale)
-    files = Files(result=given.images, content=given.contents, painting=given.paintings)
+    history = history_long(read_frames(inputs.history), runs, scale=scale)
+    files = Files(result=inputs.images, content=inputs.contents, painting=inputs.paintings)
     figure = presets_figure(results, history, files)
     numbers = pd.concat([results, history], ignore_index=True)
     write_figure(figure, numbers, snakemake.output, photographs=True)

@@ -13,13 +13,13 @@ from triptych.style.measures.quality import (
 )
 
 with job(snakemake):
-    params, given = snakemake.params, snakemake.input
+    params, inputs = snakemake.params, snakemake.input
     images_of = optimised_images if params.version == "optimize" else stylised_images
     table = quality_table(
-        images_of(given.runs),
-        contents={Path(path).stem: Path(path) for path in given.contents},
-        paintings={Path(path).stem: Path(path) for path in given.paintings},
-        backbone=load_backbone(given.validation, pooling="average"),
+        images_of(inputs.runs),
+        contents={Path(path).stem: Path(path) for path in inputs.contents},
+        paintings={Path(path).stem: Path(path) for path in inputs.paintings},
+        backbone=load_backbone(inputs.validation, pooling="average"),
         settings=QualitySettings(tuple(params.layers), params.projections, params.seed),
     )
     write_csv(table, snakemake.output[0])

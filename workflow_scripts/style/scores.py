@@ -6,7 +6,7 @@ from triptych.report.tables import write_table
 from triptych.style.report.tables_beyond import quality_long, quality_table
 
 with job(snakemake):
-    given = snakemake.input
-    quality, stylised = read_frames(given.quality), read_frames(given.stylised_runs)
+    inputs = snakemake.input
+    quality, stylised = read_frames(inputs.quality), read_frames(inputs.stylised_runs)
     scores = quality_long(quality, stylised, scale=snakemake.params.scale)
     write_table(scores, quality_table(scores), snakemake.output)

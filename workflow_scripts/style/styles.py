@@ -8,7 +8,7 @@ from triptych.style.report.panels import Files
 from triptych.style.report.runs import styles_long
 
 with job(snakemake):
-    given, params = snakemake.input, snakemake.params
-    styles = styles_long(read_frames(given.stylised_runs), params.contents, scale=params.scale)
-    files = Files(result=given.stylised, painting=given.paintings)
+    inputs, params = snakemake.input, snakemake.params
+    styles = styles_long(read_frames(inputs.stylised_runs), params.contents, scale=params.scale)
+    files = Files(result=inputs.stylised, painting=inputs.paintings)
     write_figure(styles_figure(styles, files), styles, snakemake.output, photographs=True)

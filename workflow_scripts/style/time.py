@@ -24,14 +24,14 @@ from triptych.style.optimise.choices import NOTEBOOK, OURS, timed_choices
 
 with job(snakemake):
     keep_freed_memory()
-    given, params = snakemake.input, snakemake.params
+    files, params = snakemake.input, snakemake.params
     device = choose_device(params.device)
     settings = params.timing
-    shards = Shards(*given.photographs)
+    shards = Shards(*files.photographs)
     photographs = shards.batch(shards.validation[: settings["photographs"]]).float() / 255
-    painting = read_image(given.painting)
+    painting = read_image(files.painting)
     backbones = {
-        name: load_backbone(given[name], pooling="max").to(device) for name in ("alexnet", "vgg")
+        name: load_backbone(files[name], pooling="max").to(device) for name in ("alexnet", "vgg")
     }
     images = []
     for kind, count, batch in (
@@ -52,7 +52,7 @@ with job(snakemake):
         times = optimisation_times(photographs[:count], painting, with_choices, timing, device)
         images.append(times)
 
-    network, _ = load_network(given.network, params.main)
+    network, _ = load_network(files.network, params.main)
     network = network.to(device)
     precision = checked_precision(network, photographs[0].to(device), params.precision)
     times = network_times(

@@ -20,10 +20,16 @@ with job(snakemake):
     device = choose_device(params.device)
     precision = choose_precision(params.training["precision"], device, "training")
     training = {**params.training, "precision": precision}
-    given = {**dict(params.items()), "training": training}
+    settings = {**dict(params.items()), "training": training}
     architecture = Architecture(**params.architecture, styles=len(params.styles))
-    losses, size = LossSettings.from_table(params.losses), params.painting_size
-    loss = read_loss(files.backbone, params.pooling, files.paintings, size, losses, device)
+    loss = read_loss(
+        files.backbone,
+        params.pooling,
+        files.paintings,
+        size=params.painting_size,
+        settings=LossSettings.from_table(params.losses),
+        device=device,
+    )
     network = initial_network(architecture, params.training["seed"])
     for initial in files.initial:
         network = finished_network(Path(initial), architecture, params.styles)
@@ -33,11 +39,19 @@ with job(snakemake):
         loss,
         crops,
         TrainingSettings(**training),
-        device,
-        Checkpoint(params.checkpoint, fingerprint(given, files)),
-        StopRequest(scheduler_limit(snakemake.resources.get("runtime"))),
+        device=device,
+        checkpoint=Checkpoint(params.checkpoint, fingerprint(settings, files)),
+        stop=StopRequest(scheduler_limit(snakemake.resources.get("runtime"))),
     )
-    selected = select(trained, architecture, loss, crops, training["batch"], precision, device)
-    told = ("painting", "variant", "styles", "origin", "losses", "training", "painting_size")
-    record = {name: given[name] for name in told}
+    selected = select(
+        trained,
+        architecture,
+        loss,
+        crops,
+        batch=training["batch"],
+        precision=precision,
+        device=device,
+    )
+    keys = ("painting", "variant", "styles", "origin", "losses", "training", "painting_size")
+    record = {key: settings[key] for key in keys}
     write_training(trained, architecture, selected, record, **dict(output.items()))

@@ -16,6 +16,6 @@ with job(snakemake):
     network, _ = load_network(snakemake.input.network, snakemake.wildcards.painting)
     stylist = network_stylist(network, device, params.precision)
     stylise_video(source, output.frames, stylist, params.batch, times_path=output.times)
-    told = {"device": describe_device(device), "threads": torch.get_num_threads()}
+    where = {"device": describe_device(device), "threads": torch.get_num_threads()}
     speed = frame_speeds(source, stylist, batches=sorted({1, params.batch}), **params.speed)
-    write_csv(speed.assign(**told, **dict(snakemake.wildcards.items())), output.speed)
+    write_csv(speed.assign(**where, **dict(snakemake.wildcards.items())), output.speed)

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 NOT_USED = """\
-An input that can't be used, or not to its end, is told; the others are done all the same, and the
-exit code is 2.
+Inputs that cannot be read, or not to their end, are reported; the others are still processed, and
+the exit code is 2.
 """
 
 

@@ -49,10 +49,10 @@ def _verify(options: argparse.Namespace) -> int:
     verified = verify(manifest, options.results / "provenance")
     for problem in verified.problems:
         print(problem)
-    found = f"{len(verified.problems)} differences" if verified.problems else "all as it was made"
+    result = f"{len(verified.problems)} differences" if verified.problems else "all as it was made"
     print(
         f"{verified.files} files of {verified.jobs} jobs, scale {verified.scale}, "
-        f"commit {verified.commit}: {found}"
+        f"commit {verified.commit}: {result}"
     )
     return 1 if verified.problems else 0
 

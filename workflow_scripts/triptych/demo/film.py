@@ -71,15 +71,15 @@ def film_frames(film: Film) -> Iterator[np.ndarray]:
     size = film.width * OVERSAMPLED, film.height * OVERSAMPLED
     for number in range(film.frames):
         share = number / (film.frames - 1)
-        seen = cv2.warpAffine(
+        view = cv2.warpAffine(
             picture,
             _view(picture.shape[:2], size, 0.5 - 0.5 * np.cos(np.pi * share)),
             size,
             flags=cv2.INTER_CUBIC | cv2.WARP_INVERSE_MAP,
             borderMode=cv2.BORDER_REFLECT,
         )
-        drawn = with_balloon(seen, -0.12 + 0.95 * share, 0.36 - 0.05 * np.sin(2.6 * share + 0.3))
-        small = cv2.resize(drawn, (film.width, film.height), interpolation=cv2.INTER_AREA)
+        painted = with_balloon(view, -0.12 + 0.95 * share, 0.36 - 0.05 * np.sin(2.6 * share + 0.3))
+        small = cv2.resize(painted, (film.width, film.height), interpolation=cv2.INTER_AREA)
         yield small.round().clip(0, 255).astype(np.uint8)
 
 
@@ -97,22 +97,22 @@ def with_balloon(picture: np.ndarray, across: float, down: float) -> np.ndarray:
     bulge = np.arcsin(np.clip(x / np.maximum(half, 1e-3), -1, 1)) / np.pi + 0.5
     stripes = STRIPES[(bulge * 7.999).astype(int) % len(STRIPES)]
     light = np.clip(1.12 - 0.28 * (x + 0.45) ** 2 - 0.22 * (y + 0.4) ** 2, 0.35, 1.15)
-    drawn = _over(picture, stripes * light[..., None], inside)
+    balloon = _over(picture, stripes * light[..., None], inside)
     ropes = (np.abs(np.abs(x) - (0.25 - 0.12 * (y - 1.28))) < 0.018) & (y > 1.2) & (y < 1.66)
-    drawn = _over(drawn, np.broadcast_to(BASKET * 0.6, picture.shape), ropes.astype(np.float32))
+    balloon = _over(balloon, np.broadcast_to(BASKET * 0.6, picture.shape), ropes.astype(np.float32))
     basket = (np.abs(x) < 0.19) & (y > 1.62) & (y < 1.88)
     weave = BASKET * (1 + 0.25 * np.sign(np.sin(y * 40)))[..., None]
-    return _over(drawn, weave, basket.astype(np.float32))
+    return _over(balloon, weave, basket.astype(np.float32))
 
 
 def tones(seconds: float) -> np.ndarray:
     """Soft chords that follow one another, float32 [2, samples], both channels within +-0.5."""
     count = round(seconds * SAMPLES_A_SECOND)
     time = np.arange(count) / SAMPLES_A_SECOND
-    each = seconds / len(CHORDS)
+    chord_seconds = seconds / len(CHORDS)
     sound = np.zeros((2, count))
     for number, chord in enumerate(CHORDS):
-        local = time - number * each
+        local = time - number * chord_seconds
         # Each note swells within a tenth of a second and rings on into the next chord.
         for voice, pitch in enumerate(chord):
             begun = np.clip(local - 0.06 * voice, 0, None)
@@ -131,9 +131,9 @@ def _view(shape: tuple[int, int], size: tuple[int, int], share: float) -> np.nda
     across, down, wide = START + (END - START) * share
     scale = wide * min(width / size[0], height / size[1])
     # Half a pixel: OpenCV's coordinates are those of pixel centres.
-    left = across * width - scale * size[0] / 2 + scale / 2 - 0.5
+    offset = across * width - scale * size[0] / 2 + scale / 2 - 0.5
     top = down * height - scale * size[1] / 2 + scale / 2 - 0.5
-    return np.array([[scale, 0, left], [0, scale, top]])
+    return np.array([[scale, 0, offset], [0, scale, top]])
 
 
 def _over(below: np.ndarray, above: np.ndarray, alpha: np.ndarray) -> np.ndarray:

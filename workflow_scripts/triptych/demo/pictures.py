@@ -176,8 +176,8 @@ def picture(size: int, *key: int) -> np.ndarray:
     """A square picture of `size` pixels, uint8 [size, size, 3]; the same bytes for a key."""
     random = np.random.default_rng(key)
     kinds = list(KINDS.values())
-    drawn = kinds[random.integers(len(kinds))](2 * size, random)
-    reduced = cv2.resize(drawn, (size, size), interpolation=cv2.INTER_AREA)
+    large = kinds[random.integers(len(kinds))](2 * size, random)
+    reduced = cv2.resize(large, (size, size), interpolation=cv2.INTER_AREA)
     return np.clip(reduced * 255 + random.normal(0, 1.5, reduced.shape), 0, 255).astype(np.uint8)
 
 

@@ -37,17 +37,17 @@ class Entry:
 
 def catalogue() -> list[Entry]:
     """All networks of the working directory's checkout and of the library's own, by name."""
-    found: dict[Path, tuple[str, str, Path]] = {}
+    entries_by_path: dict[Path, tuple[str, str, Path]] = {}
     for root in dict.fromkeys((Path.cwd(), CHECKOUT)):
         for path in sorted((root / SHIPPED).glob("*.safetensors")):
-            found.setdefault(path.resolve(), (path.stem, "shipped", path))
+            entries_by_path.setdefault(path.resolve(), (path.stem, "shipped", path))
         for path in sorted((root / TRAINED).glob("*/*/network.safetensors")):
             name, kind = path.parts[-3:-1]
             if kind != "shipped":  # else two networks would bear one name
-                found.setdefault(path.resolve(), (name, kind, path))
+                entries_by_path.setdefault(path.resolve(), (name, kind, path))
     entries = [
         Entry(style, kind, path)
-        for name, kind, path in found.values()
+        for name, kind, path in entries_by_path.values()
         for style in styles_of(path) or [name]
     ]
     # Shipped ones first: a bare name means them where both exist.
@@ -134,17 +134,17 @@ def backbone_licences() -> list[tuple[str, str]]:
     ]
 
 
-def backbone_file(given: str | Path | None) -> Path:
+def backbone_file(name: str | Path | None) -> Path:
     """The file of the backbone that is named: a file, ImageNet's; None: the registry's VGG-16."""
-    if given is None:
+    if name is None:
         from triptych.style.data.weights import HED_FILE, convert_hed
 
         return obtain(entry_of("vgg16"), convert_hed) / HED_FILE
-    path = Path(given)
+    path = Path(name)
     if path.is_file():
         return path
     if path.suffix or len(path.parts) > 1:
-        raise InputError(f"{given}: there is no such backbone; give --backbone FILE")
+        raise InputError(f"{name}: there is no such backbone; give --backbone FILE")
     return _weights_named(path.name)
 
 
@@ -167,8 +167,8 @@ def _weights_named(name: str) -> Path:
         )
     folders = [Path.cwd() / WEIGHTS, CHECKOUT / WEIGHTS, cache_folder()]
     paths = [folder / f"{name}.safetensors" for folder in folders]
-    if found := next((path for path in paths if path.is_file()), None):
-        return found
+    if existing := next((path for path in paths if path.is_file()), None):
+        return existing
     writable = os.access(CHECKOUT, os.W_OK)
     path = paths[1 if writable else 2]
     source = known[name]

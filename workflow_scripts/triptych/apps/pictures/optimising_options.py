@@ -53,16 +53,16 @@ def add_options(group: argparse._ArgumentGroup) -> None:
 
 def changes(options: argparse.Namespace) -> dict[str, Any]:
     """Choices of the preset that options replace, by name."""
-    given = {name.replace("tv", "total_variation"): getattr(options, name) for name in WEIGHTS}
-    return {choice: value for choice, value in given.items() if value is not None}
+    values = {name.replace("tv", "total_variation"): getattr(options, name) for name in WEIGHTS}
+    return {choice: value for choice, value in values.items() if value is not None}
 
 
 def refuse_without_optimize(options: argparse.Namespace) -> None:
     """Raise InputError for an option that would do nothing."""
-    given = [name for name in ONLY if getattr(options, name) is not None]
-    if given and not options.optimize:
+    names = [name for name in ONLY if getattr(options, name) is not None]
+    if names and not options.optimize:
         raise InputError(
-            f"--{given[0].replace('_', '-')} needs --optimize: a trained network ignores it"
+            f"--{names[0].replace('_', '-')} needs --optimize: a trained network ignores it"
         )
 
 
@@ -83,4 +83,4 @@ def amount(text: str) -> float:
 
 def counts(text: str) -> list[int]:
     """Whole numbers of at least 1 between commas, as argparse's `type`."""
-    return [positive(each) for each in text.split(",")]
+    return [positive(count) for count in text.split(",")]

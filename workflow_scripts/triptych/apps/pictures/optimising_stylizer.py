@@ -148,9 +148,13 @@ class OptimisingStylizer(Stylizer):
         """Memory to optimise an image, the widest painting's features included."""
         size = (size[0] + 2 * MARGIN, size[1] + 2 * MARGIN)
         shorter = max(1, round(self.stroke * min(size)))
-        painting = max((shape_along(*_size(each.image), shorter) for each in self.style), key=max)
+        painting = max(
+            (shape_along(*_size(source.image), shorter) for source in self.style), key=max
+        )
         architecture = self.backbone.architecture
-        network = max(network_bytes(architecture, self.finest, *each) for each in (size, painting))
+        network = max(
+            network_bytes(architecture, self.finest, *shape) for shape in (size, painting)
+        )
         state = max(state_bytes(self.finest, *size), 12.0 * painting[0] * painting[1])
         return OVERHEAD * (network + state) + FIXED
 

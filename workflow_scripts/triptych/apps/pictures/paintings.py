@@ -23,23 +23,23 @@ def paintings(options: argparse.Namespace) -> list[Painting]:
     Raises InputError for what is no painting, weight or mask, or for masks that don't fit.
     """
     style = options.style
-    given = [(style, 1.0)] if Path(style).is_file() else weighted(style)
-    masks = options.style_masks or [None] * len(given)
-    if len(masks) != len(given):
+    weights = [(style, 1.0)] if Path(style).is_file() else weighted(style)
+    masks = options.style_masks or [None] * len(weights)
+    if len(masks) != len(weights):
         raise InputError(
-            f"--style-masks {'+'.join(masks)}: {len(masks)} for {len(given)} paintings "
-            f"({', '.join(name for name, _ in given)}); expected one for each, in their order, "
+            f"--style-masks {'+'.join(masks)}: {len(masks)} for {len(weights)} paintings "
+            f"({', '.join(name for name, _ in weights)}); expected one for each, in their order, "
             "joined by +"
         )
-    found = []
-    for (name, weight), mask in zip(given, masks, strict=True):
+    result = []
+    for (name, weight), mask in zip(weights, masks, strict=True):
         if weight is None:
             raise InputError(
                 f"--style {style}: {name} has no weight above 0; expected such as {name}:2"
             )
         image = _painting(name)
-        found.append(Painting(image, weight, None if mask is None else _mask(mask, image)))
-    return found
+        result.append(Painting(image, weight, None if mask is None else _mask(mask, image)))
+    return result
 
 
 def _painting(name: str) -> Tensor:
@@ -64,8 +64,8 @@ def _mask(name: str, painting: Tensor) -> Tensor:
     (rows, columns), (height, width) = mask.shape[1:], painting.shape[1:]
     if float(mask.max()) == 0:
         raise InputError(f"{name}: black everywhere; what counts is white in a mask")
-    there = shape_along(rows, columns, min(height, width))
-    if max(abs(there[0] - height), abs(there[1] - width)) > 0.02 * max(height, width) + 1:
+    shape = shape_along(rows, columns, min(height, width))
+    if max(abs(shape[0] - height), abs(shape[1] - width)) > 0.02 * max(height, width) + 1:
         raise InputError(
             f"{name}: a mask of {columns}x{rows} pixels for its painting of {width}x{height}; "
             "expected one of the same proportions"

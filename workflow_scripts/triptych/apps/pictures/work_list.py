@@ -36,7 +36,7 @@ def work_list(inputs: Sequence[Path], output: Path) -> list[Item]:
     is listed too: it fails in its turn. Raises InputError for nothing to do, where nothing can be
     written, or when a result would replace an input.
     """
-    sources = [source for given in inputs for source in _expanded(given)]
+    sources = [source for entry in inputs for source in _expanded(entry)]
     if not sources:
         raise InputError(
             f"no image or video in {', '.join(map(str, inputs))}; give files, or folders of them"
@@ -71,21 +71,21 @@ def work_list(inputs: Sequence[Path], output: Path) -> list[Item]:
 
 def _check_place(target: Path) -> None:
     """Raise InputError where nothing can be written, before anything is painted for it."""
-    there = next(place for place in target.absolute().parents if place.exists())
+    folder = next(place for place in target.absolute().parents if place.exists())
     try:
-        tempfile.TemporaryFile(dir=there).close()
+        tempfile.TemporaryFile(dir=folder).close()
     except OSError as problem:
         raise InputError(
-            f"-o {target}: nothing can be written in {there} ({problem.strerror}); choose another"
+            f"-o {target}: nothing can be written in {folder} ({problem.strerror}); choose another"
         ) from problem
 
 
-def _expanded(given: Path) -> list[Path]:
-    if not given.is_dir():
-        return [given]
-    videos = [p for p in given.iterdir() if p.suffix.lower() in VIDEOS and p.name[0] != "."]
+def _expanded(entry: Path) -> list[Path]:
+    if not entry.is_dir():
+        return [entry]
+    videos = [p for p in entry.iterdir() if p.suffix.lower() in VIDEOS and p.name[0] != "."]
     videos = [path for path in videos if path.is_file() or not_a_file(path)]
-    return sorted([*image_files(given), *videos])
+    return sorted([*image_files(entry), *videos])
 
 
 def _kind(path: Path) -> Kind:

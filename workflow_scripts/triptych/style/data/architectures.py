@@ -61,7 +61,7 @@ class Architecture:
 
     def lengths(self, layers: Collection[str], pixels: int) -> list[int]:
         """Positions along `pixels` of each convolution, up to the deepest of `layers`."""
-        found: list[int] = []
+        positions: list[int] = []
         missing = set(layers)
         for layer in self.layers:
             if not missing:
@@ -69,9 +69,9 @@ class Architecture:
             padding = layer.padding if isinstance(layer, Convolution) else 0
             pixels = (pixels + 2 * padding - layer.kernel) // layer.stride + 1
             if isinstance(layer, Convolution):
-                found.append(pixels)
+                positions.append(pixels)
                 missing -= {layer.name, layer.relu}
-        return found
+        return positions
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Shape of every weight and bias, by the key under which a file holds it."""

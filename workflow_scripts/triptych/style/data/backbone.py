@@ -71,19 +71,19 @@ class Backbone(torch.nn.Module):
 
         Computes as far as the deepest of them. Raises InputError for a name that there isn't.
         """
-        wanted = set(layers)
-        if unknown := wanted - set(self.architecture.layer_names):
+        requested = set(layers)
+        if unknown := requested - set(self.architecture.layer_names):
             raise InputError(
                 f"{self.architecture.name} has no layer {', '.join(sorted(unknown))}; "
                 f"it has {', '.join(self.architecture.layer_names)}"
             )
-        found: dict[str, Tensor] = {}
-        for name, activation in self._walk(images) if wanted else ():
-            if name in wanted:
-                found[name] = activation
-            if len(found) == len(wanted):
+        features: dict[str, Tensor] = {}
+        for name, activation in self._walk(images) if requested else ():
+            if name in requested:
+                features[name] = activation
+            if len(features) == len(requested):
                 break
-        return {name: found[name] for name in layers}
+        return {name: features[name] for name in layers}
 
     def _walk(self, images: Tensor) -> Iterator[tuple[str, Tensor]]:
         """Every layer's name and activation; lazily, so that a reader may stop early."""
@@ -203,13 +203,13 @@ def load_backbone(path: str | os.PathLike[str], *, pooling: PoolingKind) -> Back
 
 def _check_shapes(architecture: Architecture, weights: Mapping[str, Tensor], where: str) -> None:
     expected = architecture.shapes()
-    found = {key: tuple(value.shape) for key, value in weights.items()}
-    advice = f"Is this {architecture.name}? Make or download the file anew."
-    if missing := [key for key in expected if key not in found]:
+    shapes = {key: tuple(value.shape) for key, value in weights.items()}
+    advice = f"Is this {architecture.name}? Delete the file to make or download it again."
+    if missing := [key for key in expected if key not in shapes]:
         raise InputError(
             f"{where}: expected {len(expected)} tensors of {architecture.name}, of which "
             f"{len(missing)} are missing, the first is {missing[0]}. {advice}"
         )
     for key, shape in expected.items():
-        if found[key] != shape:
-            raise InputError(f"{where}: {key} has shape {found[key]}; expected {shape}. {advice}")
+        if shapes[key] != shape:
+            raise InputError(f"{where}: {key} has shape {shapes[key]}; expected {shape}. {advice}")

@@ -45,20 +45,22 @@ def in_colours_of(photograph: Tensor, painting: Tensor) -> Tensor:
 def with_moments_of(image: Tensor, painting: Tensor) -> Tensor:
     """The image [3, H, W], its colours moved to the painting's mean and covariance by the linear
     map that moves them least (as `in_colours_of`), and cut to [0, 1]."""
-    given, wanted = image.flatten(1).double(), painting.flatten(1).double()
-    means = [each.mean(1, keepdim=True) for each in (given, wanted)]
-    apart = given - means[0]
+    source, target = image.flatten(1).double(), painting.flatten(1).double()
+    means = [colours.mean(1, keepdim=True) for colours in (source, target)]
+    apart = source - means[0]
     spreads = [
-        _covariance(each).cpu() + NOISE**2 * torch.eye(3) for each in (apart, wanted - means[1])
+        _covariance(differences).cpu() + NOISE**2 * torch.eye(3)
+        for differences in (apart, target - means[1])
     ]
-    moved = _monge(*spreads).to(given) @ apart + means[1]
+    moved = _monge(*spreads).to(source) @ apart + means[1]
     return moved.view_as(image).to(image).clamp(0, 1)
 
 
 def colours_of(pictures: Sequence[Tensor]) -> Colours:
     """Colours of pictures [3, H, W] in [0, 1], which may differ in size."""
-    each = [_parts(picture[None]) for picture in pictures]
-    scales, spreads = [scale for scale, _ in each], [_covariance(own) for _, own in each]
+    parts = [_parts(picture[None]) for picture in pictures]
+    scales = [scale for scale, _ in parts]
+    spreads = [_covariance(differences) for _, differences in parts]
     return Colours(torch.cat(scales), torch.cat(spreads))
 
 
@@ -112,8 +114,8 @@ def _covariance(differences: Tensor) -> Tensor:
     return differences @ differences.mT / differences.shape[-1]
 
 
-def _monge(given: Tensor, wanted: Tensor) -> Tensor:
+def _monge(source: Tensor, target: Tensor) -> Tensor:
     """Symmetric matrices that give values of one covariance the other, moving them least."""
-    root = square_root(given)
+    root = square_root(source)
     inverse = torch.linalg.inv(root)
-    return inverse @ square_root(root @ wanted @ root) @ inverse
+    return inverse @ square_root(root @ target @ root) @ inverse

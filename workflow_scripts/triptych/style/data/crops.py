@@ -160,9 +160,9 @@ def opaque(image: Image.Image) -> Image.Image:
     """Pillow's image of 8 bits as RGB; what is transparent shows white."""
     if not image.has_transparency_data:
         return srgb(image)
-    seen = image.convert("RGBA")
+    opaque = image.convert("RGBA")
     white = Image.new("RGBA", image.size, "white")
-    white.paste(srgb(image.convert("RGB")), mask=seen.getchannel("A"))
+    white.paste(srgb(image.convert("RGB")), mask=opaque.getchannel("A"))
     return white.convert("RGB")
 
 

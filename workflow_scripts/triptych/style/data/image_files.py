@@ -65,21 +65,21 @@ EXPECTED = (
 def image_files(folder: str | os.PathLike[str], *, recursive: bool = False) -> list[Path]:
     """The images in a folder (and, if asked, below it) by suffix, in order of their paths.
 
-    Hidden files are left out; folders that are not looked into are told. Raises InputError when
+    Hidden files are left out; a warning names folders that are not searched. Raises InputError when
     `folder` isn't a folder.
     """
     where = Path(folder)
     if not where.is_dir():
         raise InputError(f"{where}: expected a folder of images, and there is no such folder")
-    found = sorted(where.rglob("*") if recursive else where.iterdir())
-    found = [path for path in found if not path.name.startswith(".")]
-    for path in found:
+    paths = sorted(where.rglob("*") if recursive else where.iterdir())
+    paths = [path for path in paths if not path.name.startswith(".")]
+    for path in paths:
         if path.is_dir() and (path.is_symlink() or not recursive):
             kind = "linked folder" if path.is_symlink() else "folder"
             logger.warning("%s: a %s, not looked into; name it itself for its images", path, kind)
     return [
         path
-        for path in found
+        for path in paths
         if path.suffix.lower() in SUFFIXES | NOT_READ and (path.is_file() or not_a_file(path))
     ]
 

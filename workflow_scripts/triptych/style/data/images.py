@@ -67,8 +67,8 @@ def resize(image: Tensor, size: int, aspect: Aspect = "kept") -> Tensor:
     `aspect` is "squashed". Bicubic, antialiased when shrinking, in [0, 1]."""
 
     height, width = image.shape[-2:]
-    wanted = (size, size) if aspect == "squashed" else shape_along(height, width, size)
-    return resize_to(image, *wanted)
+    shape = (size, size) if aspect == "squashed" else shape_along(height, width, size)
+    return resize_to(image, *shape)
 
 
 def resize_to(image: Tensor, height: int, width: int) -> Tensor:
@@ -87,6 +87,6 @@ def enlarged(stylised: Tensor, small: Tensor, photographs: Tensor) -> Tensor:
 
     `small` [N, 3, h, w] are what was stylised: the photographs, reduced.
     """
-    images = zip(*(each.cpu().numpy() for each in (stylised, small, photographs)), strict=True)
-    results = [torch.from_numpy(enlarging.enlarged(*each)) for each in images]
+    images = zip(*(batch.cpu().numpy() for batch in (stylised, small, photographs)), strict=True)
+    results = [torch.from_numpy(enlarging.enlarged(*group)) for group in images]
     return torch.stack(results).to(photographs)

@@ -35,9 +35,9 @@ def embedded_photographs(grey: bool = False) -> dict[str, Image.Image]:
 
 
 def _inside(package: str, path: str) -> Path:
-    found = importlib.util.find_spec(package)
-    if found is None or found.origin is None:
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.origin is None:
         raise FileNotFoundError(
             f"the bundled photographs need the package {package}, which isn't installed here"
         )
-    return Path(found.origin).parent / path
+    return Path(spec.origin).parent / path

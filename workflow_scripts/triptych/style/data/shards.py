@@ -76,7 +76,7 @@ def write_shards(
                 else:
                     skipped.append(result)
                 progress.advance()
-        counts = Counter(each.reason for each in skipped)
+        counts = Counter(skip.reason for skip in skipped)
         summary = ", ".join(f"{count} {reason}" for reason, count in sorted(counts.items()))
         if skipped and not rows:
             first = f"{skipped[0].source}: {skipped[0].reason}, {skipped[0].detail}"
@@ -87,15 +87,15 @@ def write_shards(
         numbered = ((i, SPLITS[i >= training], *row) for i, row in enumerate(rows))
         _write_rows(index, INDEX, numbered)
         _write_rows(left_out, SKIPPED, ((s.source, s.reason, s.detail) for s in skipped))
-    said = "%s: %d crops for training, %d held out; skipped: %s"
-    logger.info(said, what, training, validation, summary or "none")
+    message = "%s: %d crops for training, %d held out; skipped: %s"
+    logger.info(message, what, training, validation, summary or "none")
 
 
 def check_validation(count: int, validation: int, what: str) -> None:
     """Raise InputError unless some of `count` crops are left when `validation` are held out."""
     if not 0 <= validation < count:
-        wanted = f"of which {validation} shall be held out"
-        raise InputError(f"{what} are {count}, {wanted}: give more images, or hold fewer out")
+        reason = f"of which {validation} shall be held out"
+        raise InputError(f"{what} are {count}, {reason}: give more images, or hold fewer out")
 
 
 def _write_rows(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -129,7 +129,8 @@ class Shards:
                 raise ValueError(f"{len(self._bytes)} bytes instead of {expected}")
         except (OSError, KeyError, TypeError, ValueError) as error:
             raise InputError(
-                f"{crops} with {index} cannot be read as crops ({error}); make both anew"
+                f"{crops} with {index} cannot be read as crops ({error}); delete both to make them "
+                "again"
             ) from error
         self.training = range(splits.count("training"))
         self.validation = range(len(self.training), len(splits))

@@ -48,6 +48,6 @@ def read_tensors(
         raise
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(
-            f"{path}: what it says of itself cannot be understood ({error!r}); expected {expected} "
-            "that this version of the project wrote"
+            f"{path}: its metadata cannot be read ({error!r}); expected {expected} that this "
+            "version of the project wrote"
         ) from error

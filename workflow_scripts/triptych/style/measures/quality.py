@@ -59,7 +59,7 @@ def ssim_luma(image: Tensor, content: Tensor) -> float:
     reach = SSIM_WINDOW - 1
     total = 0.0
     for first in range(0, len(x) - reach, BAND):
-        bands = (each[first : first + BAND + reach] for each in (x, y))
+        bands = (plane[first : first + BAND + reach] for plane in (x, y))
         mean = structural_similarity(
             *bands,
             gaussian_weights=True,
@@ -121,8 +121,8 @@ def colour_distance(image: Tensor, painting: Tensor, projections: int, seed: int
     """
     directions = np.random.default_rng(seed).standard_normal((projections, 3))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    pixels = [each.detach().cpu().float().flatten(1).numpy() for each in (image, painting)]
-    n, m = (each.shape[1] for each in pixels)
+    pixels = [picture.detach().cpu().float().flatten(1).numpy() for picture in (image, painting)]
+    n, m = (flat.shape[1] for flat in pixels)
     # The area between the two quantile functions, which are steps at k / n and k / m, in whole
     # numbers of 1 / (n m): the stretches on which both are level, and each one's sample there.
     halves = (np.arange(1, n + 1) * m, np.arange(1, m + 1) * n)

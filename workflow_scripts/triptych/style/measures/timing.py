@@ -25,9 +25,9 @@ def timed(call: Callable[[], T], device: torch.device) -> tuple[T, float]:
     """Result and seconds of a call, with a GPU's queue emptied before and after."""
     _synchronise(device)
     began = time.perf_counter()
-    found = call()
+    result = call()
     _synchronise(device)
-    return found, time.perf_counter() - began
+    return result, time.perf_counter() - began
 
 
 def _synchronise(device: torch.device) -> None:

@@ -103,12 +103,12 @@ class Moments:
 
 def normalised(x: Tensor, norm: Norm) -> Tensor:
     """Instance normalisation of [N, C, H, W], each image by its own moments; a new tensor."""
-    each = []
+    results = []
     for image in x.split(1):
         moments = Moments()
         moments.add(image)
-        each.append(moments.known(norm).apply(image))
-    return each[0] if len(each) == 1 else torch.cat(each)
+        results.append(moments.known(norm).apply(image))
+    return results[0] if len(results) == 1 else torch.cat(results)
 
 
 def _bands(part: Tensor) -> Sequence[Tensor]:

@@ -36,13 +36,13 @@ class Grain(nn.Module):
     def __init__(self, channels: int) -> None:
         super().__init__()
         generator = keyed_generator(torch.device("cpu"), "grain")
-        drawn = torch.rand(3, channels, WAVES, generator=generator, dtype=torch.float64)
-        exponent = OCTAVES * (torch.arange(channels)[:, None] + drawn[0])
-        turn, angular = 2 * math.pi * drawn[1], 2 * math.pi / (SHORTEST * 2**exponent)
+        random = torch.rand(3, channels, WAVES, generator=generator, dtype=torch.float64)
+        exponent = OCTAVES * (torch.arange(channels)[:, None] + random[0])
+        turn, angular = 2 * math.pi * random[1], 2 * math.pi / (SHORTEST * 2**exponent)
         frequency = angular * torch.stack([turn.sin(), turn.cos()])
         # Not part of a network's file.
         self.register_buffer("frequency", frequency.float(), persistent=False)
-        self.register_buffer("phase", (2 * math.pi * drawn[2]).float(), persistent=False)
+        self.register_buffer("phase", (2 * math.pi * random[2]).float(), persistent=False)
 
     def forward(self, images: Tensor, corners: Tensor) -> Tensor:
         """The grain [N, C, H, W] of images [N, 3, H, W]; in float64 for float64 images.
@@ -54,8 +54,8 @@ class Grain(nn.Module):
         with torch.autocast(images.device.type, enabled=False):
             frequency, corners = self.frequency.to(kind), corners.to(images.device, kind)
             ahead, along = (
-                (torch.arange(length, device=images.device) + corners[:, each, None])[:, None, :]
-                for each, length in ((0, height), (1, width))
+                (torch.arange(length, device=images.device) + corners[:, axis, None])[:, None, :]
+                for axis, length in ((0, height), (1, width))
             )
             # cos(a + b) = cos a cos b - sin a sin b makes a product of matrices of it.
             down = ahead[..., None] * frequency[0][:, None] + self.phase.to(kind)[:, None]

@@ -70,7 +70,7 @@ def _group_limits() -> Iterator[float]:
             )
             if limit.isdigit() and used.isdigit():
                 # Files in memory the kernel drops when it needs their room.
-                stated = dict(each.split() for each in lines_of(level / "memory.stat"))
+                stated = dict(line.split() for line in lines_of(level / "memory.stat"))
                 files = sum(int(stated.get(f"{kind}_file", 0)) for kind in ("active", "inactive"))
                 yield max(0.0, float(limit) - float(used) + files)
             if level == root:

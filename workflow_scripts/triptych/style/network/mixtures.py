@@ -51,12 +51,12 @@ def mixture(style: str, styles: Sequence[str], where: str) -> list[float]:
 
 def weighted(text: str) -> list[tuple[str, float | None]]:
     """Names and weights of "swirls:2+ink:1": 1 where none is given, None for none above 0."""
-    found = []
+    parts = []
     for part in text.split("+"):
         name, _, weight = part.partition(":")
         try:
             value = float(weight or 1)
         except ValueError:
             value = -1.0
-        found.append((name, value if 0 < value < math.inf else None))
-    return found
+        parts.append((name, value if 0 < value < math.inf else None))
+    return parts

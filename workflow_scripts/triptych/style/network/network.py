@@ -138,9 +138,9 @@ class PixelConvolution(nn.Module):
         self.margin = kernel // 2
         self.conv2d = nn.Conv2d(inputs, 4 * outputs, kernel)
         with torch.no_grad():
-            for each in (self.conv2d.weight, self.conv2d.bias):
-                assert each is not None
-                each.copy_(each[::4].repeat_interleave(4, 0))
+            for parameter in (self.conv2d.weight, self.conv2d.bias):
+                assert parameter is not None
+                parameter.copy_(parameter[::4].repeat_interleave(4, 0))
 
     def forward(self, x: Tensor) -> Tensor:
         """[N, C, H, W] -> [N, C', 2H, 2W]"""
@@ -238,8 +238,8 @@ class ResidualBlock(nn.Module):
         """[N, C, H, W] -> the same shape"""
         *inner, (convolution, norm) = self.branch
         y = x
-        for each, its_norm in inner:
-            y = functional.relu(its_norm(each(y)))
+        for convolution, its_norm in inner:
+            y = functional.relu(its_norm(convolution(y)))
         return x + norm(convolution(y))
 
 
@@ -252,12 +252,12 @@ class TransformationNetwork(nn.Module):
         narrow, styles = architecture.width, architecture.styles
         middle, wide = 2 * narrow, 4 * narrow
         self.grain = Grain(architecture.grain) if architecture.grain else None
-        seen = 3 + architecture.grain
+        inputs = 3 + architecture.grain
         if architecture.halved:
-            self.conv1 = ReflectedConvolution(seen, middle, 7, 2)
+            self.conv1 = ReflectedConvolution(inputs, middle, 7, 2)
             self.in1 = InstanceNorm(middle, styles)
         else:
-            self.conv1 = ReflectedConvolution(seen, narrow, 9)
+            self.conv1 = ReflectedConvolution(inputs, narrow, 9)
             self.in1 = InstanceNorm(narrow, styles)
             self.conv2 = ReflectedConvolution(narrow, middle, 3, 2)
             self.in2 = InstanceNorm(middle, styles)
@@ -333,7 +333,7 @@ class TransformationNetwork(nn.Module):
         if count == 1:
             return [self]
         device = next(self.parameters()).device
-        return [Styled(self, each).alone() for each in torch.eye(count, device=device)]
+        return [Styled(self, mixture).alone() for mixture in torch.eye(count, device=device)]
 
     def of_each(self, styles: Tensor) -> "Styled":
         """The network with a style for each image, by its number: [N]."""

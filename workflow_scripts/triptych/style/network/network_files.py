@@ -25,8 +25,8 @@ def save_network(
     """
     architecture = network.architecture
     header = {"architecture": asdict(architecture), "record": dict(record)}
-    kept = torch.float16 if architecture.styles > 1 else torch.float32
-    tensors = {name: value.to("cpu", kept) for name, value in network.state_dict().items()}
+    dtype = torch.float16 if architecture.styles > 1 else torch.float32
+    tensors = {name: value.to("cpu", dtype) for name, value in network.state_dict().items()}
     tensors = {name: value.contiguous() for name, value in tensors.items()}
     write_tensors(path, tensors, "network", header)
 
@@ -57,11 +57,13 @@ def load_network(
         record = {"origin": "checkpoint", "file": Path(path).name}
     network = TransformationNetwork(architecture)
     expected = {name: tuple(value.shape) for name, value in network.state_dict().items()}
-    found = {name: tuple(value.shape) for name, value in state.items()}
-    if expected != found:
-        name = sorted(set(expected.items()) ^ set(found.items()))[0][0]
-        there = f"{name} is {found.get(name, 'missing')}, expected {expected.get(name, 'none')}"
-        raise InputError(f"{path}: not a network of width {architecture.width}: {there}")
+    shapes = {name: tuple(value.shape) for name, value in state.items()}
+    if expected != shapes:
+        name = sorted(set(expected.items()) ^ set(shapes.items()))[0][0]
+        difference = (
+            f"{name} is {shapes.get(name, 'missing')}, expected {expected.get(name, 'none')}"
+        )
+        raise InputError(f"{path}: not a network of width {architecture.width}: {difference}")
     network.load_state_dict({name: value.float() for name, value in state.items()})
     if architecture.styles > 1:
         weights = mixture(style, record["styles"], str(path))

@@ -59,9 +59,11 @@ class LossSettings:
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any]) -> "LossSettings":
-        """From a configuration's table, where the layers are lists."""
-        layers = {name: tuple(table[name]) for name in ("content_layers", "style_layers")}
-        return cls(**{**table, **layers})
+        """Settings of a configuration's table, where the layers are lists."""
+        settings: dict[str, Any] = dict(table)
+        for key in ("content_layers", "style_layers"):
+            settings[key] = tuple(settings[key])
+        return cls(**settings)
 
 
 class PerceptualLoss:
@@ -75,7 +77,7 @@ class PerceptualLoss:
         self._colours: Colours | None = None
         self._layers = list(dict.fromkeys((*settings.style_layers, *settings.content_layers)))
         with torch.no_grad():
-            features = [backbone(each[None], settings.style_layers) for each in paintings]
+            features = [backbone(painting[None], settings.style_layers) for painting in paintings]
             self._targets = {
                 name: torch.cat([position_gram(of[name]) for of in features])
                 for name in settings.style_layers

@@ -144,18 +144,18 @@ def precision_error(
     return PrecisionError(float(difference.max()), float(difference.mean()), psnr)
 
 
-def checked_precision(network: TransformationNetwork, image: Tensor, wanted: str) -> Precision:
+def checked_precision(network: TransformationNetwork, image: Tensor, asked_for: str) -> Precision:
     """The precision for images like `image` [3, H, W]; "auto" gives way to float32 where, on the
     middle of the image, its result is under `LEAST_DECIBELS` from float32's."""
 
     def wrong(precision: str) -> str | None:
-        found = precision_error(network, middle(image, CHECKED), precision)  # type: ignore[arg-type]
-        if found.psnr >= LEAST_DECIBELS:
+        error = precision_error(network, middle(image, CHECKED), precision)  # type: ignore[arg-type]
+        if error.psnr >= LEAST_DECIBELS:
             return None
-        return f"on a part of the image it is {found}, and {LEAST_DECIBELS:.0f} dB are expected"
+        return f"on a part of the image it is {error}, and {LEAST_DECIBELS:.0f} dB are expected"
 
     device = next(network.parameters()).device
-    return choose_precision(wanted, device, "inference", wrong)  # type: ignore[return-value]
+    return choose_precision(asked_for, device, "inference", wrong)  # type: ignore[return-value]
 
 
 def middle(image: Tensor, side: int) -> Tensor:

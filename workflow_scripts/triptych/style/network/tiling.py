@@ -83,11 +83,11 @@ class Recomputed:
 def tiled_bytes(network: PreparedNetwork, height: int, width: int) -> int:
     """The most memory that `stylise_tiled` takes beside the image: layers, result and one tile."""
     channels, planes = network.architecture.width, 3 * network.statistics.itemsize
-    kept = network.dtype.itemsize
+    itemsize = network.dtype.itemsize
     # Three layers of the blocks, 4 * channels / 16 each; later one of them, deconv1 and the result.
-    layers = max(3 * channels // 4 * kept, channels // 2 * kept + planes)
+    layers = max(3 * channels // 4 * itemsize, channels // 2 * itemsize + planes)
     if any(network.architecture.blocks):  # a block's layers at an eighth of the size and less
-        layers += channels // 4 * kept
+        layers += channels // 4 * itemsize
     # The image once more, where it is padded.
     multiple = network.architecture.multiple
     changed = height % multiple or width % multiple

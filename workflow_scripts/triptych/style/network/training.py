@@ -118,10 +118,10 @@ class TrainingRun:
         self._network = network.to(device)
         if device.type == "cuda":  # what its tensor cores read without a copy
             self._network.to(memory_format=torch.channels_last)
-        own = network.of_styles() if network.architecture.styles > 1 else {}
-        learnt = [each for each in network.named_parameters() if each[1].requires_grad]
-        shared = [value for name, value in learnt if name not in own]
-        apart = [value for name, value in learnt if name in own]
+        norms = network.of_styles() if network.architecture.styles > 1 else {}
+        learnt = [pair for pair in network.named_parameters() if pair[1].requires_grad]
+        shared = [value for name, value in learnt if name not in norms]
+        apart = [value for name, value in learnt if name in norms]
         rates = ((shared, 1.0), (apart, OWN_RATE))
         groups = [{"params": values, "times": times} for values, times in rates if values]
         self._adam = torch.optim.Adam(groups, settings.learning_rate, fused=True)
@@ -171,21 +171,25 @@ class TrainingRun:
         values = torch.zeros(len(TERMS), device=self._device)
         for first in range(0, len(images), size):
             part = slice(first, first + size)
-            seen = images[part]
-            own = None if styles is None else styles[part]
+            photographs = images[part]
+            part_styles = None if styles is None else styles[part]
             with training_precision(self._device, self._settings.precision):
-                network = self._network if own is None else self._network.of_each(own)
-                stylised = network(seen, corners[part])
+                network = (
+                    self._network if part_styles is None else self._network.of_each(part_styles)
+                )
+                stylised = network(photographs, corners[part])
                 if self.done < self._settings.warm_up:
-                    terms = {"content": COPY * self._loss.copy_error(seen, stylised, own)}
+                    terms = {
+                        "content": COPY * self._loss.copy_error(photographs, stylised, part_styles)
+                    }
                 else:
-                    terms = self._loss.terms(seen, stylised, own)
+                    terms = self._loss.terms(photographs, stylised, part_styles)
                 total = torch.stack(list(terms.values())).sum()
             share = len(images[part]) / len(images)
             self._scaler.scale(total * share).backward()
             nothing = values.new_zeros(())
-            each = [terms.get(name, nothing).detach().float() for name in TERMS]
-            values += torch.stack(each) * share
+            losses = [terms.get(name, nothing).detach().float() for name in TERMS]
+            values += torch.stack(losses) * share
         return values
 
     @property

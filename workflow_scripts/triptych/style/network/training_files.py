@@ -73,15 +73,15 @@ def write_training(
     """
     row = selected[selected["chosen"]].iloc[0]
     chosen = trained.checkpoints[int(row["batch"])].weights
-    own = {
+    facts = {
         **record,
         "batches": int(row["batch"]),
         "validation": {name: float(row[name]) for name in ("content", "style", "total")},
     }
-    save_network(network, with_weights(architecture, chosen), own)
+    save_network(network, with_weights(architecture, chosen), facts)
     write_csv(named(selected, record), selection)
     write_csv(named(trained.losses, record), losses)
-    pairs = {batches: kept.sample for batches, kept in trained.checkpoints.items()}
+    pairs = {batches: checkpoint.sample for batches, checkpoint in trained.checkpoints.items()}
     captions = [f"{batches} batches" for batches in pairs]
     columns = max(1, min(4, round(len(pairs) ** 0.5)))
     with atomic_path(samples) as temporary:
@@ -106,8 +106,8 @@ def select(
         raise InputError("no crops are held out to choose a checkpoint by; hold some out")
     rows = []
     with Progress("checkpoints", len(trained.checkpoints), "checkpoints") as progress:
-        for number, kept in sorted(trained.checkpoints.items()):
-            network = with_weights(architecture, kept.weights).to(device)
+        for number, checkpoint in sorted(trained.checkpoints.items()):
+            network = with_weights(architecture, checkpoint.weights).to(device)
             means = validation_losses(network, loss, crops, batch, precision, device)
             rows.append({"batch": number, **means})
             progress.advance()
@@ -115,7 +115,7 @@ def select(
     finite = losses[losses["total"].abs() < float("inf")]
     if finite.empty:
         none = f"none of the {len(losses)} checkpoints has a finite loss on the held-out crops"
-        raise InputError(f"{none}; train anew with a lower learning_rate")
+        raise InputError(f"{none}; lower the learning_rate")
     return losses.assign(chosen=losses["batch"] == finite["batch"].iloc[finite["total"].argmin()])
 
 

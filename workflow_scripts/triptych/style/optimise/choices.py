@@ -141,7 +141,8 @@ def preset(name: str, architecture: str, **changes: Any) -> Choices:
     # `Choices` refuses unknown optimisers and rates, and says which names there are.
     optimizer = methods("optimizers").get(choices.get("optimizer", "lbfgs"), {})
     rates: dict[str, Any] = optimizer.get(choices["rates"].upper(), {})
-    return Choices(**{"learning_rate": 0.0, **choices, **rates, **changes})
+    choices = {"learning_rate": 0.0, **choices, **rates, **changes}
+    return Choices(**choices)
 
 
 NOTEBOOK, OURS = "notebook", "ours"

@@ -31,16 +31,18 @@ class RowOptimizer:
 
     def keep(self, rows: Tensor) -> None:
         """Go on with these rows only (indices [B']); `self.rows` becomes a new tensor."""
-        for each in fields(self):
-            value = getattr(self, each.name)
+        for declared in fields(self):
+            value = getattr(self, declared.name)
             if isinstance(value, Tensor):
-                setattr(self, each.name, value.index_select(each.metadata.get("rows", 0), rows))
+                setattr(
+                    self, declared.name, value.index_select(declared.metadata.get("rows", 0), rows)
+                )
 
     def state(self) -> dict[str, Any]:
         """State from which `restore` goes on to the bit; tensors are not copied."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
+        return {declared.name: getattr(self, declared.name) for declared in fields(self)}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a `state`. Raises KeyError for one that lacks a field."""
-        for each in fields(self):
-            setattr(self, each.name, state[each.name])
+        for declared in fields(self):
+            setattr(self, declared.name, state[declared.name])

@@ -218,8 +218,8 @@ def grouped(
         at_once = images_at_once(ARCHITECTURES[architecture], choices, height, width, memory_bytes)
         for first in range(0, len(members), at_once):
             columns = zip(*members[first : first + at_once], strict=True)
-            own, contents, paintings = (list(column) for column in columns)
-            groups.append(Group(own, choices, contents, paintings))
+            group_rows, contents, paintings = (list(column) for column in columns)
+            groups.append(Group(group_rows, choices, contents, paintings))
     return groups
 
 

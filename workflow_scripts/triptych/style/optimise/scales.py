@@ -112,7 +112,7 @@ class CoarseToFine:
         scale = self.scales[self._number]
         height, width = scale.shape(*self._originals.shape[2:])
         small = resize_to(self._originals, height, width)
-        style = [each.at(height, width, self._stroke) for each in self._style]
+        style = [painting.at(height, width, self._stroke) for painting in self._style]
         detailed = resize_to(self._detailed, height, width)
         if (before := self._finished) is None:
             start = detailed.clone()
@@ -151,8 +151,8 @@ class CoarseToFine:
     def state(self) -> dict[str, Any]:
         """State from which `restore` goes on; little more than the images at the end."""
         going = None if self._going is None else self._going.state()
-        own = {"number": self._number, "finished": self._finished, "reasons": self.reasons}
-        return {**own, "going": going}
+        state = {"number": self._number, "finished": self._finished, "reasons": self.reasons}
+        return {**state, "going": going}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from what another object of the same arguments gave as `state`."""

@@ -2,7 +2,7 @@
 
 What depends on a backbone (loss trends, optimizers, initialisations) is a statement about the
 paper's: VGG-19 and AlexNet trained on ImageNet. Another backbone has other losses, so its runs
-decide nothing; the direction that they show is told with what took the place of the weights. What
+decide nothing; the direction that they show is reported with the substitute weights. What
 depends on seconds needs the paper's architectures and a GPU, but not its weights. What is said of
 videos holds for any network on any device. All but that needs float32 or TF32.
 """

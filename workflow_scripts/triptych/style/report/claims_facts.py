@@ -173,17 +173,19 @@ def _experiment_facts(runs: pd.DataFrame, run: Run | None = None) -> dict[str, A
             f"{name} precision": set(chosen["precision"]),
         }
         if run is not None:
-            there = run.history[run.history["experiment"] == name].groupby("run")["evaluation"]
-            made = chosen.set_index("run")["evaluations_done"]
-            whole = there.nunique().reindex(made.index, fill_value=0) >= made
-            facts[f"{name} cut"] = [str(each) for each in made.index[~whole]]
+            by_run = run.history[run.history["experiment"] == name].groupby("run")["evaluation"]
+            evaluations_done = chosen.set_index("run")["evaluations_done"]
+            whole = (
+                by_run.nunique().reindex(evaluations_done.index, fill_value=0) >= evaluations_done
+            )
+            facts[f"{name} cut"] = [str(cut_run) for cut_run in evaluations_done.index[~whole]]
     optimizers, sizes, starts = of["optimizers"], of["sizes"], of["initialisations"]
     authors, losses = optimizers[optimizers["rates"] == "authors"], of["losses"]
-    seen = authors
+    shown = authors
     if run is not None:
         first = run.quality[run.quality["version"] == 1].dropna(subset="ssim_luma")
         images = first.groupby("experiment")["run"].agg(set)
-        seen = authors[authors["run"].isin(images.get("optimizers", []))]
+        shown = authors[authors["run"].isin(images.get("optimizers", []))]
         starts = starts[starts["run"].isin(images.get("initialisations", []))]
         finite = run.history[np.isfinite(run.history["total"])]
         ended = finite.loc[finite["experiment"] == "losses", "run"]
@@ -195,7 +197,7 @@ def _experiment_facts(runs: pd.DataFrame, run: Run | None = None) -> dict[str, A
         "backbones roles": set(of["backbones"]["backbone"]),
         "losses kinds": set(losses["content_loss"]),
         "optimizers run": _in_every(authors, "optimizer", vggs),
-        "optimizers measured": _in_every(seen, "optimizer", vggs),
+        "optimizers measured": _in_every(shown, "optimizer", vggs),
         "optimizers equal": optimizers["evaluations"].nunique() == 1,
         "starts": _in_every(starts, "initialisation", len(contents)),
         "sizes rates": set(sizes["rates"]),

@@ -95,11 +95,13 @@ def _sgd(run: Run, authors: pd.DataFrame) -> tuple[list[str], list[str]]:
     measured.append(f"SGD's loss rises to {rise:.3g} times its lowest")
     if not (rise >= FLUCTUATION or sgd["status"] != "finished"):
         failures.append(f"SGD's loss never rises above {rise:.3g} times its lowest")
-    own, other = (run.measure("optimizers", str(row["run"])) for row in (sgd, lbfgs))
-    if not (np.isnan(own) or np.isnan(other)):
-        measured.append(f"SSIM: SGD {own:.2f}, L-BFGS {other:.2f}")
-        if sgd["status"] == "finished" and own > NO_STRUCTURE * other:
-            failures.append(f"SGD's image keeps structure (SSIM {own:.2f} against {other:.2f})")
+    sgd_ssim, other = (run.measure("optimizers", str(row["run"])) for row in (sgd, lbfgs))
+    if not (np.isnan(sgd_ssim) or np.isnan(other)):
+        measured.append(f"SSIM: SGD {sgd_ssim:.2f}, L-BFGS {other:.2f}")
+        if sgd["status"] == "finished" and sgd_ssim > NO_STRUCTURE * other:
+            failures.append(
+                f"SGD's image keeps structure (SSIM {sgd_ssim:.2f} against {other:.2f})"
+            )
     return failures, measured
 
 
@@ -116,8 +118,8 @@ def adam_keeps_content(run: Run) -> Finding:
             unclear.append(f"{name}: L-BFGS stopped, and its image is its last good state")
         for measure, what in (("ssim_luma", "SSIM"), ("gram_distance", "style distance")):
             adam, lbfgs = (
-                run.measure("optimizers", str(named.get(each, "")), measure)
-                for each in ("adam", "lbfgs")
+                run.measure("optimizers", str(named.get(optimizer, "")), measure)
+                for optimizer in ("adam", "lbfgs")
             )
             if np.isnan(adam) or np.isnan(lbfgs):
                 continue
@@ -132,13 +134,15 @@ def content_start_keeps_structure(run: Run) -> Finding:
     failures, measured = [], []
     for (content, _), rows in run.chosen("initialisations").groupby(PAIR, sort=False):
         runs = dict(zip(rows["initialisation"], rows["run"], strict=True))
-        kept = {i: run.measure("initialisations", str(runs.get(i, ""))) for i in STARTS}
+        structure = {i: run.measure("initialisations", str(runs.get(i, ""))) for i in STARTS}
         named = {i: f"from {INITIALISATION_LABELS[i]}" for i in STARTS}
-        measured.append(f"{content}: " + ", ".join(f"{named[i]} {kept[i]:.2f}" for i in STARTS))
+        measured.append(
+            f"{content}: " + ", ".join(f"{named[i]} {structure[i]:.2f}" for i in STARTS)
+        )
         failures += [
             f"on {content} a start {named[other]} keeps as much"
             for other in STARTS[1:]
-            if kept["content"] <= kept[other]
+            if structure["content"] <= structure[other]
         ]
     return Finding("SSIM to the content: " + "; ".join(measured), ONCE, failures)
 

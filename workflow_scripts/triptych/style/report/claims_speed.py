@@ -54,8 +54,8 @@ def network_is_faster(run: Run) -> Finding:
             if size in PAPER_SIZES and not ratio.low >= LOWEST_SPEEDUP:
                 slower = ratio.high < LOWEST_SPEEDUP
                 (failures if slower else unclear).append(measured[-1])
-    said = f"Version 1 at {fewest} evaluations over Version 2: " + "; ".join(measured)
-    return Finding(said, ", ".join(intervals), failures, unclear)
+    finding = f"Version 1 at {fewest} evaluations over Version 2: " + "; ".join(measured)
+    return Finding(finding, ", ".join(intervals), failures, unclear)
 
 
 def alexnet_is_faster(run: Run) -> Finding:
@@ -170,9 +170,11 @@ def videos_are_batched_and_kept(run: Run) -> Finding:
             f"frames, {video['width']:.0f}{TIMES}{video['height']:.0f}"
         )
         failures += [
-            f"{name}: {kept.replace('_', ' ')} {video[kept]:g}, the source's {source[kept]:g}"
-            for kept in KEPT
-            if not abs(source[kept] - video[kept]) <= SAME_RATE * abs(source[kept])
+            f"{name}: {property_name.replace('_', ' ')} {video[property_name]:g}, "
+            f"the source's {source[property_name]:g}"
+            for property_name in KEPT
+            if not abs(source[property_name] - video[property_name])
+            <= SAME_RATE * abs(source[property_name])
         ]
     return Finding("; ".join(measured), interval, failures, unclear)
 

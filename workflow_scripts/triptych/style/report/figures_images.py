@@ -40,8 +40,8 @@ def versions_figure(long: pd.DataFrame, files: Files) -> Figure:
     notes = {}
     for version, cells in long.groupby("version"):
         structure = measured(cells, "ssim_luma")
-        kept = "" if np.isnan(structure) else f", structure kept {structure:.2f}"
-        notes[version] = duration(measured(cells, "seconds")) + kept
+        structure_note = "" if np.isnan(structure) else f", structure kept {structure:.2f}"
+        notes[version] = duration(measured(cells, "seconds")) + structure_note
     origin = label(ORIGIN_LABELS, str(long[long["version"] == 2]["origin"].iloc[0]))
     run = long.iloc[0]
     names = f"images/{run['run']}", f"{run['painting']}/{run['content']}"
@@ -175,14 +175,14 @@ def sizes_figure(long: pd.DataFrame, files: Files) -> Figure:
     """
     runs = long.drop_duplicates("run")
     sources = _sources(runs.iloc[0], files)
-    backbones = [each for _, each in runs.groupby("backbone", sort=False)]
+    backbones = [of_backbone for _, of_backbone in runs.groupby("backbone", sort=False)]
     rows = []
     for number, of_backbone in enumerate(backbones):
         row: Row = [sources[number]] if len(backbones) == 2 else [*sources]
         for _, run in of_backbone.sort_values("size").iterrows():
             row.append(_result(long, run, files, f"{run['size']} pixels"))
         rows.append(row)
-    names = [_backbone(each.iloc[0]) for each in backbones]
+    names = [_backbone(of_backbone.iloc[0]) for of_backbone in backbones]
     return picture_figure(rows, row_labels=names, tallest=2.1)[0]
 
 

@@ -206,8 +206,8 @@ def draw_bar(axes: Axes, x: int, values: pd.Series, colour: str) -> None:
 def _differences(axes: Axes, paired: pd.DataFrame) -> None:
     losses = _in_order(paired)
     # An interval of noisy times may have no end: it is drawn to the edge.
-    found = paired[["low", "high", "value"]].replace([np.inf, -np.inf], np.nan).abs()
-    reach = 1.25 * max(float(np.nanmax(found.to_numpy(), initial=0.0)), 1.0)
+    magnitudes = paired[["low", "high", "value"]].replace([np.inf, -np.inf], np.nan).abs()
+    reach = 1.25 * max(float(np.nanmax(magnitudes.to_numpy(), initial=0.0)), 1.0)
     axes.axvline(0, color=MUTED, linewidth=1)
     for y, loss in enumerate(losses):
         row = paired[paired["content_loss"] == loss].iloc[0]

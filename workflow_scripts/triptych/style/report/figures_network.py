@@ -78,8 +78,8 @@ def _held_out(axes: Axes, totals: pd.DataFrame) -> None:
     for painting, line in totals.groupby("painting", sort=False):
         ordered, named = line.sort_values("batch"), spoken(str(painting))
         axes.plot(*_columns(ordered, "batch"), "o-", color=colour, markersize=3.5, label=named)
-        kept = ordered[ordered["chosen"]]
-        axes.plot(*_columns(kept, "batch"), "o", markersize=9, label="chosen", **ring)
+        chosen = ordered[ordered["chosen"]]
+        axes.plot(*_columns(chosen, "batch"), "o", markersize=9, label="chosen", **ring)
 
 
 def _columns(line: pd.DataFrame, across: str) -> tuple[pd.Series, pd.Series]:
@@ -122,9 +122,9 @@ def _flicker(axes: Axes, flicker: pd.DataFrame) -> None:
         axes.plot(*_columns(line, "frame"), color=colour, linewidth=1.3, label=named)
     dashes = (0, (2, 2))
     axes.axhline(1, color=MUTED, linewidth=0.9, linestyle=dashes, label="as steady as the source")
-    drawn = 1 + flicker.groupby(["painting", "variant"]).ngroups
+    count = 1 + flicker.groupby(["painting", "variant"]).ngroups
     # Room for the legend above the lines; a film that stands still has no ratio, only NaN.
-    axes.set_ylim(0, max(1.0, float(flicker["value"].max())) * (1.1 + 0.1 * drawn))
+    axes.set_ylim(0, max(1.0, float(flicker["value"].max())) * (1.1 + 0.1 * count))
     axes.set(title="Flicker", xlabel="frame", ylabel="warped error / the source's own")
     axes.grid(axis="x", visible=False)
     axes.legend(loc="upper left", fontsize=7.2)

@@ -102,27 +102,45 @@ def style_sections(
     folded: dict[str, Any] = {"opened": ()}
     return [
         Section(
-            *("versions", "Both versions", "\n\n".join(versions)),
-            *(shown("styles", "figure1"), seconds),
+            "versions",
+            "Both versions",
+            "\n\n".join(versions),
+            shown("styles", "figure1"),
+            seconds,
             opened=("style_styles", "style_table1"),
         ),
         Section("backbones", "Backbones", BACKBONES, shown("figure2", "figure3"), **folded),
         Section("losses", "Loss functions", LOSSES, shown("figure4"), **folded),
         Section("optimizers", "Optimizers", OPTIMIZERS, shown("figure5", "figure6"), **folded),
         Section(
-            *("choices", "Text, code and starts", PRESETS, shown("presets", "initialisations")),
+            "choices",
+            "Text, code and starts",
+            PRESETS,
+            shown("presets", "initialisations"),
             **folded,
         ),
         Section(
-            *("gallery", "Results", GALLERY, shown("figure7", "sizes", "figure8")),
+            "gallery",
+            "Results",
+            GALLERY,
+            shown("figure7", "sizes", "figure8"),
             opened=("style_figure7",),
         ),
         Section(
-            *("networks", "Networks and their training", TRAINING, shown("training"), networks),
+            "networks",
+            "Networks and their training",
+            TRAINING,
+            shown("training"),
+            networks,
             **folded,
         ),
         Section(
-            *("video", "Video", VIDEO, shown("motion"), [], films),
+            "video",
+            "Video",
+            VIDEO,
+            shown("motion"),
+            [],
+            films,
             opened=[film.name for film in films[:1]],
         ),
         Section("quality", "Quality", QUALITY, [], [quality_table(frames["scores"])], **folded),
@@ -145,10 +163,10 @@ def headlines(table1: pd.DataFrame) -> list[Headline]:
     rows = printed[printed["size"] == size]
     rows = rows.sort_values("counts", key=lambda counts: counts != SCALED, kind="stable")
     cells = {str(cell["column"]): cell for _, cell in rows.drop_duplicates("column").iterrows()}
-    found = [_seconds(size, column, cells[column]) for column in COLUMNS]
+    results = [_seconds(size, column, cells[column]) for column in COLUMNS]
     ours = float(cells["vgg"]["value"]) / float(cells["alexnet"]["value"])
     faster = Headline("", "", 5, ours, TIMES, 1, claim="style-alexnet-faster")
-    return [*found, faster]
+    return [*results, faster]
 
 
 def _seconds(size: int, column: str, cell: pd.Series) -> Headline:

@@ -60,8 +60,8 @@ class Files:
     def __init__(self, **paths: Iterable[str | Path]) -> None:
         """paths: of each kind files, or folders of them. A file is `name`, and `folder/name`."""
         self._files: dict[str, dict[str, Path]] = {kind: {} for kind in paths}
-        for kind, given in paths.items():
-            for path in map(Path, given):
+        for kind, files in paths.items():
+            for path in map(Path, files):
                 for file in sorted(path.glob("*.png")) if path.is_dir() else [path]:
                     named = dict.fromkeys((file.stem, f"{file.parent.name}/{file.stem}"), file)
                     self._files[kind].update(named)
@@ -70,7 +70,9 @@ class Files:
         """The image of that name, [H, W, 3]. Raises ValueError for a name that isn't there."""
         files = self._files[kind]
         if name not in files:
-            known = sorted(each for each in files if ("/" in each) == ("/" in name))
+            known = sorted(
+                known_name for known_name in files if ("/" in known_name) == ("/" in name)
+            )
             raise ValueError(f"no {kind} named {name!r}; there are: {', '.join(known)}")
         return read_picture(files[name])
 

@@ -104,8 +104,8 @@ def versions_long(
     Raises ValueError where either version was not run on this pair.
     """
     pair = {"content": content, "painting": painting}
-    own = _of_pair(runs, pair, "Version 1")
-    first = results_long(own, quality, scale=scale)
+    chosen = _of_pair(runs, pair, "Version 1")
+    first = results_long(chosen, quality, scale=scale)
     measured = quality[quality["version"] == 2].drop_duplicates([*pair])
     row = _of_pair(stylised, pair, "Version 2").head(1)
     row = row.merge(measured[[*pair, *MEASURE_LABELS]], on=[*pair], how="left")

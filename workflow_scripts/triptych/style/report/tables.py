@@ -106,7 +106,7 @@ def _with_published(frame: pd.DataFrame, published: pd.DataFrame) -> pd.DataFram
     order = [*COLUMNS, *BATCHED.values()]
     return both.fillna({"counts": RUN, "device": "", "architecture": ""}).sort_values(
         ["size", "column", "counts"],
-        key=lambda each: each.map(order.index) if each.name == "column" else each,
+        key=lambda column: column.map(order.index) if column.name == "column" else column,
     )
 
 

@@ -54,7 +54,7 @@ def flicker(source: str | Path, frames_path: str | Path) -> pd.DataFrame:
             f"{frames_path} is {stylised.width}x{stylised.height}, but its source {source} "
             f"{original.width}x{original.height}"
         )
-    frames = ((frame for frame, _ in read_frames(each)) for each in (original, stylised))
+    frames = ((frame for frame, _ in read_frames(path)) for path in (original, stylised))
     return flicker_of(zip(*frames, strict=False), stylised.frames)
 
 

@@ -59,7 +59,7 @@ def sound_from(frames: Iterable["AudioFrame"], rate: int, layout: str) -> SoundM
 
     def make(output: "OutputContainer") -> Sound:
         target = _aac(output, rate, layout)
-        return (each for frame in (*frames, None) for each in _timed(target.encode(frame)))
+        return (packet for frame in (*frames, None) for packet in _timed(target.encode(frame)))
 
     return make
 

@@ -131,8 +131,10 @@ def encode(
     """
     frames, times = probe(frames_path), pd.read_csv(times_path)
     if frames.frames != len(times):
-        told = f"but {times_path} tells the times of {len(times)}; make both anew"
-        raise InputError(f"{frames_path} holds {frames.frames} frames, {told}")
+        raise InputError(
+            f"{frames_path} has {frames.frames} frames and {times_path} {len(times)} times; delete "
+            "both to make them again"
+        )
     numerator, denominator = str(times["time_base"].iloc[0]).split("/")
     with ExitStack() as stack:
         temporary = stack.enter_context(atomic_path(target))
@@ -162,8 +164,8 @@ def overlapped(
             behind.append(writer.submit(sink, transform(item)))
             if len(behind) > WAITING:
                 behind.popleft().result()
-        for each in behind:
-            each.result()
+        for waiting in behind:
+            waiting.result()
 
 
 def _writer(
@@ -280,9 +282,9 @@ def write_strip(
     rows = []
     for info in (original, stylised):
         taken = enumerate(islice(read_frames(info), max(chosen) + 1))
-        found = [frame for number, (frame, _) in taken if number in chosen]
+        frames = [frame for number, (frame, _) in taken if number in chosen]
         width = max(1, round(info.width * float(info.pixel_aspect) * height / info.height))
-        rows.append([cv2.resize(f, (width, height), interpolation=cv2.INTER_AREA) for f in found])
+        rows.append([cv2.resize(f, (width, height), interpolation=cv2.INTER_AREA) for f in frames])
     strip = np.vstack([np.hstack(row) for row in rows])
     with atomic_path(path) as temporary:
         Image.fromarray(strip).save(temporary, format="PNG")

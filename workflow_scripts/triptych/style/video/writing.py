@@ -72,8 +72,10 @@ class VideoWriter:
             context.colorspace = context.color_primaries = context.color_trc = BT709
             context.color_range = LIMITED_RANGE
             if not even:
-                said = "an odd side: the video is written as 4:4:4, which some players don't show"
-                logger.warning("%dx%d has %s", self._width, self._height, said)
+                message = (
+                    "an odd side: the video is written as 4:4:4, which some players don't show"
+                )
+                logger.warning("%dx%d has %s", self._width, self._height, message)
         else:
             context.pix_fmt = "bgr0"
         self._sound = sound(self._file) if sound else iter(())
