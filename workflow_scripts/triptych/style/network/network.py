@@ -236,11 +236,11 @@ class ResidualBlock(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """[N, C, H, W] -> the same shape"""
-        *inner, (convolution, norm) = self.branch
+        *inner, (last_convolution, last_norm) = self.branch
         y = x
-        for convolution, its_norm in inner:
-            y = functional.relu(its_norm(convolution(y)))
-        return x + norm(convolution(y))
+        for convolution, norm in inner:
+            y = functional.relu(norm(convolution(y)))
+        return x + last_norm(last_convolution(y))
 
 
 class TransformationNetwork(nn.Module):
