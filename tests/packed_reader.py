@@ -23,7 +23,7 @@ def unpack(path: Path | str) -> Packed:
     """Read a file that is as the document says."""
     content = Path(path).read_bytes()
     magic, version, header_bytes, payload_bytes, digest = struct.unpack_from("<8sIIQ32s", content)
-    assert magic == bytes.fromhex("89 54 50 4b 0d 0a 1a 0a") and version == 1
+    assert magic == bytes.fromhex("89 54 50 4b 0d 0a 1a 0a") and version in (1, 2)
     assert len(content) == 56 + header_bytes + payload_bytes
     assert hashlib.sha256(content[56:]).digest() == digest
     header, position = json.loads(content[56 : 56 + header_bytes]), 56 + header_bytes
@@ -38,7 +38,9 @@ def unpack(path: Path | str) -> Packed:
             kept = np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little").astype(bool)
             assert not kept[math.prod(entry["shape"]) :].any()
             kept = kept[: math.prod(entry["shape"])]
-        values = np.frombuffer(content, kind, entry["values"], position)
+        scaling = entry["name"] in ("observations.shift", "observations.scale")
+        assert version == 2 or not scaling
+        values = np.frombuffer(content, "<f4" if scaling else kind, entry["values"], position)
         position += -(-values.nbytes // 8) * 8
         array = np.zeros(len(kept), np.float32)
         array[kept] = values

@@ -1,4 +1,4 @@
-"""Normalised observations by NumPy's statistics, and networks folded for raw observations."""
+"""Normalised observations by NumPy's statistics; stored policies act as the trained ones."""
 
 from dataclasses import replace
 
@@ -6,12 +6,16 @@ import numpy as np
 import pytest
 import torch
 
-from triptych.rl.algorithms.bc import act_bc
+from triptych.rl.acting.exporting import acting_arrays
+from triptych.rl.acting.inference import ActingSettings, NumpyDense, Torch
+from triptych.rl.acting.latency import PolicyC, compiled_reader
+from triptych.rl.acting.stored_policy import Policies, read_policy, write_policies
+from triptych.rl.algorithms.bc import Bc, act_bc
 from triptych.rl.algorithms.bcq import Bcq, act_bcq
 from triptych.rl.networks.algorithm import Widths
-from triptych.rl.networks.observations import folded, scaling
+from triptych.rl.networks.observations import scaling
 from triptych.rl.networks.sampling import DeviceData
-from triptych.rl.networks.stacked import decode, encode, q_values
+from triptych.rl.pruning.storage import SCALE, SHIFT
 
 CPU = torch.device("cpu")
 KINDS = ["raw", "normalised"]
@@ -34,28 +38,44 @@ def test_normalised_observations_have_the_data_sets_mean_and_deviation(uneven):
     np.testing.assert_allclose(normalised, expected, rtol=1e-9, atol=1e-9)
 
 
-def test_a_folded_network_does_with_raw_observations_what_it_did_with_scaled_ones(uneven):
-    parameters = initialise_wide([0, 1])
-    given = torch.from_numpy(uneven.observations)
-    seen = scaling(KINDS, given)
-    states = given[torch.randint(len(given), (2, 50))]
-    latent, actions = torch.randn(2, 50, 6), torch.rand(2, 50, 3)
-    outside = folded(parameters, seen, Bcq.first_layers())
-    for result, expected in (
-        (decode(outside, states, latent), decode(parameters, seen(states), latent)),
-        (
-            act_bc(outside, states, latent[:, :, None]),
-            act_bc(parameters, seen(states), latent[:, :, None]),
-        ),
-        (
-            act_bcq(outside, states[:, :9], latent[:, :9, None].repeat(1, 1, 4, 1), 0.05),
-            act_bcq(parameters, seen(states)[:, :9], latent[:, :9, None].repeat(1, 1, 4, 1), 0.05),
-        ),
-        (encode(outside, states, actions)[0], encode(parameters, seen(states), actions)[0]),
-        (q_values(outside, states, actions, 2), q_values(parameters, seen(states), actions, 2)),
-    ):
-        torch.testing.assert_close(result, expected, rtol=0, atol=1e-5)
-
-
-def initialise_wide(seeds):
-    return Bcq.initialise(Widths((12, 10), (14, 9), 16), 11, 3, seeds)
+@pytest.mark.parametrize("algorithm", [Bc, Bcq])
+def test_a_stored_policy_acts_as_the_trained_one_where_inputs_are_large_and_hardly_change(
+    tmp_path, algorithm
+):
+    """Of inputs with a mean of 1e5 and deviations of 0, 1e-3 and 1, in torch, numpy and C."""
+    generator = np.random.default_rng(0)
+    given = 1e5 + generator.normal(size=(500, 3)) * [0, 1e-3, 1]
+    given = torch.from_numpy(given.astype(np.float32))
+    parameters = algorithm.initialise(Widths((12, 10), (14, 9), 16), 3, 2, [0, 1])
+    transform = scaling(KINDS, given)
+    assert transform.scale[1, 0] == 0 and (transform.scale[1, 2] > 0.9).all()
+    states = given[:40].expand(2, -1, -1)
+    latents = torch.from_numpy(generator.normal(size=(2, 40, 7, 4)).astype(np.float32)).clamp(-1, 1)
+    settings = ActingSettings(candidates=7)
+    if algorithm is Bcq:
+        expected = act_bcq(parameters, transform(states), latents, settings.phi)[1]
+    else:
+        expected = act_bc(parameters, transform(states), latents[:, :, :1])[1]
+    assert expected.std(0).max() > 0.01
+    arrays = {name: value.numpy() for name, value in parameters.items()}
+    arrays |= {SHIFT: transform.shift.numpy(), SCALE: transform.scale.numpy()}
+    write_policies(
+        tmp_path / "p.safetensors",
+        Policies(arrays, [{"seed": 0}, {"seed": 1}], {"algorithm": algorithm.name}),
+    )
+    policy = read_policy(tmp_path / "p.safetensors", {"seed": 1})
+    acting = acting_arrays(policy.arrays, algorithm.name)
+    kernels = {"numpy": NumpyDense(acting, settings), "torch": Torch(acting, settings, "dense")}
+    given, drawn = states[1].numpy(), latents[1].numpy()
+    found = {
+        name: kernel.bcq(given, drawn)[0] if algorithm is Bcq else kernel.bc(given, drawn[:, 0])
+        for name, kernel in kernels.items()
+    }
+    if (library := compiled_reader()) is not None:
+        compiled = PolicyC(library, acting, settings)
+        if algorithm is Bcq:
+            found["policy.c"] = compiled.prepared("BCQ policy", given, drawn)()[0]
+        else:
+            found["policy.c"] = compiled.prepared("BC policy", given, drawn[:, 0])()
+    for name, actions in found.items():
+        np.testing.assert_allclose(actions, expected, rtol=0, atol=1e-5, err_msg=name)

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from triptych.core.device import keyed_generator
 from triptych.rl.networks.algorithm import Algorithm
+from triptych.rl.networks.observations import Scaling
 from triptych.rl.networks.stacked import Parameters
 from triptych.rl.tasks.environments import episodes_of
 from triptych.rl.tasks.task import Task
@@ -43,14 +44,15 @@ def evaluate(
     settings: EvaluationSettings,
     update: int,
     final: bool,
+    scaling: Scaling | None = None,
     interrupted: Callable[[], object] = lambda: None,
 ) -> pd.DataFrame | None:
     """Score K policies acting as `algorithm` does, one row a policy and episode.
 
     Columns: policy (0 to K-1), episode, return, score_normalised (`Task.score`), unit, steps.
     `seeds` [K] are the runs' own. They and `update` key starts and latents: rows of one seed face
-    the same episodes, and no two seeds or evaluations share one. None when `interrupted` said so
-    on the way.
+    the same episodes, and no two seeds or evaluations share one. scaling: of the policies'
+    observations; None is raw. None when `interrupted` said so on the way.
     """
     policies, episodes = len(seeds), settings.final_episodes if final else settings.episodes
     first = next(iter(parameters.values()))
@@ -63,7 +65,7 @@ def evaluate(
     returns, steps = np.zeros(running.shape), np.zeros(running.shape, dtype=int)
     shape = episodes, acting.draws, 2 * simulation.action_size
     latents = _Latents(seeds, update, shape, device, dtype)
-    live, subset = np.arange(policies), parameters
+    live, subset, seen = np.arange(policies), parameters, scaling
     for step in range(simulation.horizon):
         if not running.any():
             break
@@ -74,7 +76,9 @@ def evaluate(
             live = still
             chosen = torch.as_tensor(live, device=device)
             subset = {name: value[chosen] for name, value in parameters.items()}
+            seen = scaling.rows(chosen) if scaling else None
         state = torch.as_tensor(observations[live]).to(device, dtype)
+        state = seen(state) if seen else state
         latent = latents.at(step)[torch.as_tensor(live, device=device)].clamp(
             -acting.clip, acting.clip
         )

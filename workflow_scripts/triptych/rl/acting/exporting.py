@@ -14,7 +14,7 @@ from triptych.core.files import atomic_path
 from triptych.rl.acting.inference import LAYERS, NEEDED, Arrays, networks_of
 from triptych.rl.methods import ALGORITHMS
 from triptych.rl.networks.algorithm import algorithm_class
-from triptych.rl.pruning.storage import Values, pack
+from triptych.rl.pruning.storage import SCALE, SHIFT, Values, pack
 
 READER = "policy.c"
 """The reader of packed files, which needs nothing of this library."""
@@ -22,7 +22,9 @@ READER = "policy.c"
 
 def acting_arrays(arrays: Arrays, algorithm: str) -> dict[str, np.ndarray]:
     """The arrays that acting needs: of BCQ decoder, actor and Q1, of BC the decoder, of others the
-    actor. Raises ValueError for an unknown algorithm, a missing array, or shapes that don't fit.
+    actor; and the scaling of observations, if there is one.
+
+    Raises ValueError for an unknown algorithm, a missing array, or shapes that don't fit.
     """
     if algorithm not in ALGORITHMS:
         raise ValueError(f"its algorithm is {algorithm!r}; expected one of {', '.join(ALGORITHMS)}")
@@ -31,7 +33,7 @@ def acting_arrays(arrays: Arrays, algorithm: str) -> dict[str, np.ndarray]:
     names = {f"{layer}.{kind}" for layer in layers for kind in ("weight", "bias")}
     if missing := sorted(names - arrays.keys()):
         raise ValueError(f"it is a policy of {algorithm} and has no array {missing[0]}")
-    acting = {name: array for name, array in arrays.items() if name in names}
+    acting = {name: array for name, array in arrays.items() if name in {*names, SHIFT, SCALE}}
     networks_of(acting)
     return acting
 

@@ -1,8 +1,9 @@
 """Acting with one trained policy, by numpy and by torch, with dense and with sparse weights.
 
 Arrays are a dict in torch's layout ("actor.l1.weight" [out, in], "actor.l1.bias" [out]), with
-the layer names of the reference implementation (sfujim/BCQ, continuous_BCQ/BCQ.py). Every
-kernel offers the same parts, if the arrays have their networks:
+the layer names of the reference implementation (sfujim/BCQ, continuous_BCQ/BCQ.py); where networks
+see scaled observations, with "observations.shift" and "observations.scale" [S]. Every kernel
+offers the same parts, if the arrays have their networks:
 
     actor(inputs)                   [B, S+A] state and action -> [B, A] perturbation
     bcq(observations, latents)      [B, S], [B, n, L] -> actions [B, A], index of the chosen [B]
@@ -23,6 +24,7 @@ from torch.nn import functional
 
 from triptych.rl.algorithms.bcq import BC_LATENT_CLIP, BCQ_LATENT_CLIP
 from triptych.rl.networks.stacked import MAX_ACTION
+from triptych.rl.pruning.storage import SCALE, SHIFT
 
 Arrays = Mapping[str, np.ndarray]
 Layers = Sequence[tuple[np.ndarray, np.ndarray]]
@@ -82,6 +84,13 @@ def networks_of(arrays: Arrays) -> dict[str, Layers]:
     return networks
 
 
+def scale_observations(arrays: Arrays, observations: np.ndarray) -> np.ndarray:
+    """The inputs [B, S] of a policy's networks: (s - shift) * scale, in the observations' type."""
+    if SHIFT not in arrays:
+        return observations
+    return (observations - arrays[SHIFT]) * arrays[SCALE]
+
+
 def draw_latents(generator: np.random.Generator, shape: tuple[int, ...], clip: float) -> np.ndarray:
     """Standard normal latents, clipped to +-clip, float32."""
     return generator.standard_normal(shape, dtype=np.float32).clip(-clip, clip)
@@ -97,7 +106,7 @@ class NumpyDense:
             network: [(weight.astype(dtype), bias.astype(dtype)) for weight, bias in layers]
             for network, layers in networks_of(arrays).items()
         }
-        self.settings = settings
+        self.settings, self._arrays = settings, arrays
 
     def _mlp(self, network: str, x: np.ndarray) -> np.ndarray:
         (w1, b1), (w2, b2), (w3, b3) = self.networks[network]
@@ -115,8 +124,8 @@ class NumpyDense:
     ) -> tuple[np.ndarray, np.ndarray]:
         """All n actions [B, n, A] that BCQ considers, and their values Q1 [B, n]."""
         batch, n, _ = latents.shape
-        states = observations.repeat(n, axis=0)
-        proposed = self.bc(states, latents.reshape(batch * n, -1))
+        states = scale_observations(self._arrays, observations).repeat(n, axis=0)
+        proposed = self._decode(states, latents.reshape(batch * n, -1))
         moved = proposed + self.actor(np.concatenate((states, proposed), axis=1))
         moved = moved.clip(-self.settings.max_action, self.settings.max_action)
         values = self._mlp("critic", np.concatenate((states, moved), axis=1))
@@ -130,7 +139,10 @@ class NumpyDense:
 
     def bc(self, observations: np.ndarray, latents: np.ndarray) -> np.ndarray:
         """max_action * tanh(decoder), [B, A]."""
-        inputs = np.concatenate((observations, latents), axis=1)
+        return self._decode(scale_observations(self._arrays, observations), latents)
+
+    def _decode(self, states: np.ndarray, latents: np.ndarray) -> np.ndarray:
+        inputs = np.concatenate((states, latents), axis=1)
         return self.settings.max_action * np.tanh(self._mlp("decoder", inputs))
 
 
@@ -140,7 +152,7 @@ class Torch:
     def __init__(
         self, arrays: Arrays, settings: ActingSettings, layout: Literal["dense", "csr"]
     ) -> None:
-        self.settings = settings
+        self.settings, self._arrays = settings, arrays
         self.csr = layout == "csr"
         self.networks = {
             network: [self._layer(weight, bias) for weight, bias in layers]
@@ -182,7 +194,8 @@ class Torch:
     def bcq(self, observations: np.ndarray, latents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Equal to `NumpyDense.bcq`, with all candidates in memory at once."""
         batch, n, _ = latents.shape
-        states = torch.from_numpy(observations).repeat_interleave(n, 0)
+        seen = torch.from_numpy(scale_observations(self._arrays, observations))
+        states = seen.repeat_interleave(n, 0)
         proposed = self._decode(states, torch.from_numpy(latents).reshape(batch * n, -1))
         moved = proposed + self._perturbation(torch.cat((states, proposed), 1))
         moved = moved.clamp_(-self.settings.max_action, self.settings.max_action)
@@ -193,4 +206,5 @@ class Torch:
     @torch.inference_mode()
     def bc(self, observations: np.ndarray, latents: np.ndarray) -> np.ndarray:
         """max_action * tanh(decoder), [B, A]."""
-        return self._decode(torch.from_numpy(observations), torch.from_numpy(latents)).numpy()
+        seen = torch.from_numpy(scale_observations(self._arrays, observations))
+        return self._decode(seen, torch.from_numpy(latents)).numpy()

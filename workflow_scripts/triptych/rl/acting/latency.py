@@ -28,7 +28,7 @@ from triptych.rl.acting.inference import (
     parts_of,
 )
 from triptych.rl.networks.stacked import torch_layout
-from triptych.rl.pruning.storage import pack
+from triptych.rl.pruning.storage import SCALE, SHIFT, pack
 
 logger = logging.getLogger(__name__)
 
@@ -78,6 +78,8 @@ class PolicyC:
         for part in parts_of(arrays):
             layers = [layer for network in NEEDED[part] for layer in LAYERS[network]]
             names = {f"{layer}.{kind}" for layer in layers for kind in ("weight", "bias")}
+            if part != "actor":  # whose inputs are the networks' own
+                names |= {SHIFT, SCALE} & arrays.keys()
             about = asdict(settings) | {"algorithm": part.partition(" ")[0]}
             if part == "actor":  # alone it does what a decoder does, of no latents
                 about["max_action"] = settings.phi * settings.max_action

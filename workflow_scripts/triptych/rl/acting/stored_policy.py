@@ -8,14 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
-from triptych.rl.networks.algorithm import algorithm_class
-from triptych.rl.networks.observations import SCALE, SHIFT, Scaling, folded
 from triptych.rl.networks.stacked import torch_layout
 
 OPTIONS = {
@@ -40,12 +37,9 @@ class Policies:
     settings: dict[str, Any]
 
     def row(self, k: int) -> dict[str, np.ndarray]:
-        """Row k in torch's own layout, for raw observations: weights [out, in], biases [out]."""
-        row = {name: torch.from_numpy(array[k : k + 1]) for name, array in self.arrays.items()}
-        if SHIFT in row:
-            first_layers = algorithm_class(self.settings["algorithm"]).first_layers()
-            row = folded(row, Scaling(row.pop(SHIFT), row.pop(SCALE)), first_layers)
-        return torch_layout({name: value[0].numpy() for name, value in row.items()})
+        """Row k in torch's own layout: weights [out, in], biases [out], and shift and scale [S] of
+        the observations where the networks see others than raw ones."""
+        return torch_layout({name: array[k] for name, array in self.arrays.items()})
 
 
 def write_policies(path: str | os.PathLike[str], policies: Policies) -> None:

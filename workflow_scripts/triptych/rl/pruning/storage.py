@@ -26,7 +26,9 @@ from triptych.core.files import atomic_path
 Values = Literal["fp32", "fp16"]
 
 MAGIC = b"\x89TPK\r\n\x1a\n"  # not text, and broken by any end-of-line conversion
-VERSION = 1
+VERSION, SCALED_VERSION = 1, 2  # the second: networks see (observations - shift) * scale
+SHIFT, SCALE = "observations.shift", "observations.scale"
+"""Arrays [S] of the observations' scaling among a policy's; always stored as fp32."""
 PREAMBLE = struct.Struct("<8sIIQ32s")  # magic, version, header bytes, payload bytes, SHA-256
 ALIGNMENT = 8
 TYPES: dict[str, np.dtype[Any]] = {"fp32": np.dtype("<f4"), "fp16": np.dtype("<f2")}
@@ -87,7 +89,8 @@ def _encode(
     payload = bytearray()
     largest_error = 0.0
     for name, array in arrays.items():
-        stored, error = _rounded(name, np.asarray(array), values)
+        own: Values = "fp32" if name in (SHIFT, SCALE) else values
+        stored, error = _rounded(name, np.asarray(array), own)
         largest_error = max(largest_error, error)
         entry: dict[str, Any] = {"name": name, "shape": list(stored.shape)}
         if stored.ndim >= 2:
@@ -107,7 +110,8 @@ def _encode(
     text = json.dumps({**about, "metadata": dict(metadata)}, separators=(",", ":"), allow_nan=False)
     header = text.encode("ascii") + b" " * (-len(text) % ALIGNMENT)
     digest = hashlib.sha256(header + payload).digest()
-    preamble = PREAMBLE.pack(MAGIC, VERSION, len(header), len(payload), digest)
+    version = SCALED_VERSION if SHIFT in arrays else VERSION
+    preamble = PREAMBLE.pack(MAGIC, version, len(header), len(payload), digest)
     return preamble + header + bytes(payload), largest_error
 
 

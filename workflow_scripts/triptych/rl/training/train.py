@@ -21,10 +21,11 @@ from triptych.rl.acting.evaluation import EvaluationSettings, evaluate
 from triptych.rl.acting.stored_policy import Policies
 from triptych.rl.methods import DENSE
 from triptych.rl.networks.algorithm import Algorithm
-from triptych.rl.networks.observations import SCALE, SHIFT, Scaling, folded
+from triptych.rl.networks.observations import Scaling
 from triptych.rl.networks.sampling import DeviceData, Draws
 from triptych.rl.networks.stacked import MAX_ACTION, Noise
 from triptych.rl.pruning.stack import PrunedStack
+from triptych.rl.pruning.storage import SCALE, SHIFT
 from triptych.rl.tasks.environments import spaces_of
 from triptych.rl.tasks.sweep import keys_of
 from triptych.rl.training.changing_masks import ChangingMasks
@@ -201,19 +202,16 @@ class _Training:
         """Scores of the networks, one record a policy, algorithm and episode; of runs that have
         diverged without steps and outcome."""
         records: list[dict[Any, Any]] = []
-        parameters = self._learner.parameters
-        if self._scaling:
-            first_layers = self._settings.algorithms[0].first_layers()
-            parameters = folded(parameters, self._scaling, first_layers)
         final = self.done == self._settings.updates
         for algorithm in self._settings.algorithms:
             frame = evaluate(
                 algorithm,
-                parameters,
+                self._learner.parameters,
                 self.seeds,
                 self._settings.evaluation,
                 update=self.done,
                 final=final,
+                scaling=self._scaling,
                 interrupted=lambda: self._stop.reason,
             )
             if frame is None:

@@ -23,7 +23,7 @@
  *   policy_bc(p, observation, latent, action);
  *
  * policy_sizes returns 1 for a policy of BCQ, 0 for one of BC, and 0 with no latents for others.
- * Observations are those of the environment, not normalised. You draw the latents: standard normal, clipped to +-policy_clip.
+ * Observations are those of the environment, not normalised; a file of version 2 scales them. You draw the latents: standard normal, clipped to +-policy_clip.
  * policy_bcq takes n of them, one after another, and returns which it chose; policy_bc returns 0;
  * both return -1 where the file lacks a network. A policy works in its own memory: one thread each.
  * Only the weights that pruning left are kept and multiplied. The format: docs/packed-format.md.
@@ -43,10 +43,14 @@ struct policy {
     int has[3], is_bcq, states, actions, latents;
     double max_action, phi, clip;
     float *work[4];                 /* two hidden layers, inputs, candidate */
+    float *seen[2];                 /* shift and scale of observations, or NULL */
+    int sizes[2];                   /* of these */
 };
 static const char *const NAMES[3][3] = {{"vae.d1", "vae.d2", "vae.d3"},
                                         {"actor.l1", "actor.l2", "actor.l3"},
                                         {"critic.l1", "critic.l2", "critic.l3"}};
+
+static const char *const SEEN[2] = {"observations.shift", "observations.scale"};
 
 static uint64_t little(const uint8_t *p, int bytes) {
     uint64_t value = 0;
@@ -369,6 +373,16 @@ static const char *array(struct policy *p, const char *entry, const uint8_t **at
         return "its payload is shorter than its arrays";
     const uint8_t *block = *at, *values = block + block_bytes;
     *at = values + value_bytes;
+    for (int i = 0; i < 2; i++) {
+        if (!is_text(name, SEEN[i])) continue;
+        if (dimensions != 1 || mask || sizes[0] != count || count < 1 || count > MOST || p->seen[i])
+            return "a scaling of observations is not as it should be";
+        if (!(p->seen[i] = malloc((size_t)count * sizeof(float)))) return "no memory";
+        p->sizes[i] = (int)count;
+        for (long k = 0; k < count; k++)
+            if (!isfinite(p->seen[i][k] = real(values + k * bytes, bytes)))
+                return "a scaling of observations is not finite";
+    }
     for (int n = 0; n < 9; n++) {
         struct layer *l = &p->layers[n / 3][n % 3];
         char full[32];
@@ -483,6 +497,8 @@ static const char *fits(struct policy *p, const char *settings) {
         || (has[1] && (p->layers[1][0].in != joint || p->layers[1][2].out != p->actions))
         || (has[2] && (p->layers[2][0].in != joint || p->layers[2][2].out != 1)))
         return "its networks do not fit together";
+    if (p->sizes[0] != p->sizes[1] || (p->sizes[0] && p->sizes[0] != p->states))
+        return "its scaling of observations does not fit its networks";
     p->max_action = setting(settings, "max_action", 1);
     p->phi = setting(settings, "phi", 0.05);
     p->clip = p->is_bcq ? setting(settings, "latent_clip_bcq", 0.5)
@@ -501,7 +517,8 @@ static const char *fits(struct policy *p, const char *settings) {
 
 static const char *parse(struct policy *p, uint8_t *file, size_t length) {
     if (length < 56 || memcmp(file, "\x89TPK\r\n\x1a\n", 8)) return "not a packed policy";
-    if (little(file + 8, 4) != 1) return "another version of the format";
+    uint64_t version = little(file + 8, 4);
+    if (version != 1 && version != 2) return "another version of the format";
     uint64_t header = little(file + 12, 4), payload = little(file + 16, 8);
     if (header > 1 << 20 || header > length - 56 || payload != length - 56 - header || length % 8
         || !sha256_is(file + 56, length - 56, file + 24))
@@ -515,7 +532,10 @@ static const char *parse(struct policy *p, uint8_t *file, size_t length) {
     if (!bytes || !entry || *entry != '[') problem = "its header is not as specified";
     else entry = blank(entry + 1);
     while (!problem && *entry == '{') {
-        problem = array(p, entry, &at, end, bytes);
+        const char *name = member(entry, "name");
+        int is_scaling = is_text(name, SEEN[0]) || is_text(name, SEEN[1]);
+        if (is_scaling && version == 1) problem = "its version has no scaling of observations";
+        else problem = array(p, entry, &at, end, is_scaling ? 4 : bytes);
         entry = blank(after(entry));
         if (*entry == ',') entry = blank(entry + 1);
     }
@@ -532,6 +552,7 @@ void policy_close(struct policy *p) {
         free(l->start), free(l->column), free(l->value), free(l->bias);
     }
     for (int i = 0; i < 4; i++) free(p->work[i]);
+    free(p->seen[0]), free(p->seen[1]);
     free(p);
 }
 
@@ -581,7 +602,9 @@ static void forward(struct policy *p, int n, const float *x, float *result) {
 
 int policy_bc(struct policy *p, const float *observation, const float *latent, float *action) {
     float *x = p->work[2];
-    memcpy(x, observation, (size_t)p->states * sizeof *x);
+    const float *shift = p->seen[0], *scale = p->seen[1];
+    for (int i = 0; i < p->states; i++)
+        x[i] = shift ? (observation[i] - shift[i]) * scale[i] : observation[i];
     memcpy(x + p->states, latent, (size_t)p->latents * sizeof *x);
     forward(p, 0, x, action);
     for (int i = 0; i < p->actions; i++) action[i] = (float)p->max_action * tanhf(action[i]);
