@@ -9,9 +9,9 @@ from triptych.rl.report.sensors import cut_table, inputs_long, sensors_figure, s
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output
-    kept = default_pruning(read_frames(snakemake.input.inputs))
-    level = shown_level(kept, params.sparsity)
-    inputs = inputs_long(kept, sparsity_percent=level, scale=params.scale)
+    masked = default_pruning(read_frames(snakemake.input.inputs))
+    level = shown_level(masked, params.sparsity)
+    inputs = inputs_long(masked, sparsity_percent=level, scale=params.scale)
     inputs = with_data(inputs, params.data)
     write_table(inputs, cut_table(inputs), output.inputs)
     if params.sensing:

@@ -38,8 +38,10 @@ with job(snakemake):
         repeats=latency["repeats"],
     )
     keep_freed_memory()  # as trainings do
-    kept = {name: torch.from_numpy(mask)[None] for name, mask in masks.items()}
-    training = update_times(initial, kept, int(params.run["seed"]), bcq, stored, latency["repeats"])
+    stacked_masks = {name: torch.from_numpy(mask)[None] for name, mask in masks.items()}
+    training = update_times(
+        initial, stacked_masks, int(params.run["seed"]), bcq, stored, latency["repeats"]
+    )
     table = pd.concat([acting, training], ignore_index=True)
     for column in ("seed", "sparsity_percent", "method", "task"):
         table.insert(0, column, params.run[column])

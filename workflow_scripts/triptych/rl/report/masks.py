@@ -61,10 +61,15 @@ def _layer_panel(
     if by == "share":
         axes.axvline(even_share, color=MUTED, linewidth=0.9, linestyle=(0, (4, 3)), label=name)
     else:
-        each = cells.drop_duplicates(["network", "layer"])
-        rows = [place[key] for key in zip(each["network"], each["layer"], strict=True)]
+        layer_rows = cells.drop_duplicates(["network", "layer"])
+        rows = [place[key] for key in zip(layer_rows["network"], layer_rows["layer"], strict=True)]
         axes.plot(
-            each["weights"] * even_share / 100, rows, "|", color=MUTED, markersize=9, label=name
+            layer_rows["weights"] * even_share / 100,
+            rows,
+            "|",
+            color=MUTED,
+            markersize=9,
+            label=name,
         )
     for number, method in enumerate(methods):
         line = cells[cells["method"] == method]

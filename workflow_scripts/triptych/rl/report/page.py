@@ -245,4 +245,5 @@ def _lowest(claim: str, scores: pd.DataFrame, algorithm: str, tasks: tuple[str, 
         return Headline("", "", 1, float("nan"), " of dense", 2, claim=claim)
     least = pruned.iloc[0]
     interval = f"[{least['ratio_low']:.2f}, {least['ratio_high']:.2f}], lowest of {len(pruned)}"
-    return Headline("", "", 1, least["ratio_to_dense"], " of dense", 2, interval, claim=claim)
+    ratio = least["ratio_to_dense"]
+    return Headline("", "", 1, ratio, " of dense", 2, interval=interval, claim=claim)

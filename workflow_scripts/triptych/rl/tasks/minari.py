@@ -66,16 +66,16 @@ def _loaded(dataset: str) -> Any:
 
 def _columns(dataset: str, episode: Any) -> dict[str, np.ndarray]:
     """One episode's rows by D4RL's keys."""
-    seen, steps = np.asarray(episode.observations, np.float32), len(episode.rewards)
-    if len(seen) != steps + 1:
+    observations, steps = np.asarray(episode.observations, np.float32), len(episode.rewards)
+    if len(observations) != steps + 1:
         raise InputError(
-            f"the Minari data set {dataset} has {len(seen)} observations of {steps} steps in "
-            f"episode {episode.id}; expected one more than steps"
+            f"the Minari data set {dataset} has {len(observations)} observations of {steps} steps "
+            f"in episode {episode.id}; expected one more than steps"
         )
     terminals, timeouts = np.asarray(episode.terminations, bool), np.zeros(steps, bool)
     timeouts[-1] = not terminals[-1]
     return {
-        "observations": seen[:-1],
+        "observations": observations[:-1],
         "actions": np.asarray(episode.actions, np.float32),
         "rewards": np.asarray(episode.rewards, np.float32),
         "terminals": terminals,
