@@ -52,7 +52,7 @@ def larger_than(scale: str) -> list[str]:
 
 
 def deciding(scale: str, root: Path, sources: Mapping[str, Any]) -> dict[str, str]:
-    """By claim, a sentence on the smallest larger scale that decides it or shows it otherwise.
+    """Map each claim to a sentence on the smallest larger scale that decides it.
 
     sources: resources/sources.yaml.
     """
@@ -70,10 +70,10 @@ def deciding(scale: str, root: Path, sources: Mapping[str, Any]) -> dict[str, st
 
 def nearest(config: Mapping[str, Any], root: Path) -> str:
     """The shipped scale with which a config shares the most values, REHEARSAL excepted."""
-    given = set(map(repr, _values(config).items()))
+    values = set(map(repr, _values(config).items()))
 
     def shared(scale: str) -> int:
-        return len(given & set(map(repr, _shipped(scale, root).items())))
+        return len(values & set(map(repr, _shipped(scale, root).items())))
 
     return max(larger_than(CUSTOM), key=shared)
 
@@ -87,7 +87,9 @@ def _shipped(scale: str, root: Path) -> dict[str, Any]:
 def _values(config: Mapping[str, Any]) -> dict[str, Any]:
     """The values that can change a number, by keys such as rl.training.batch."""
     neutral = changes_nothing()
-    alike = {key: same for each in workflows().values() for key, same in each.COUNT_AS_ONE.items()}
+    alike = {
+        key: same for study in workflows().values() for key, same in study.COUNT_AS_ONE.items()
+    }
     return {
         key: min(alike[key]) if value in alike.get(key, ()) else value
         for key, value in _leaves(config, "")
@@ -97,14 +99,14 @@ def _values(config: Mapping[str, Any]) -> dict[str, Any]:
 
 def changes_nothing() -> list[str]:
     """Patterns of the keys whose values change no number, of all studies."""
-    return [*SHARED, *(key for each in workflows().values() for key in each.CHANGES_NOTHING)]
+    return [*SHARED, *(key for study in workflows().values() for key in study.CHANGES_NOTHING)]
 
 
 def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
     """Values by key; 4 and 4.0 compare as equal."""
     if isinstance(value, Mapping) and value:
-        for key, each in value.items():
-            yield from _leaves(each, f"{path}.{key}" if path else str(key))
+        for key, entry in value.items():
+            yield from _leaves(entry, f"{path}.{key}" if path else str(key))
     else:
         yield path, value
 

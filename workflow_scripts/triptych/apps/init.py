@@ -72,9 +72,9 @@ def begin(folder: Path) -> list[str]:
             "Install the wheel of Triptych, or use a checkout (docs/elsewhere.md)"
         )
     texts = {"Snakefile": SNAKEFILE, "config.yaml": (SOURCE / "config/config.yaml").read_text()}
-    if there := [name for name in (*texts, "profiles") if (folder / name).exists()]:
+    if existing := [name for name in (*texts, "profiles") if (folder / name).exists()]:
         raise InputError(
-            f"{folder} has {' and '.join(there)} already, and nothing is overwritten: "
+            f"{folder} has {' and '.join(existing)} already, and nothing is overwritten: "
             "name a new folder, or remove what is there"
         )
     folder.mkdir(parents=True, exist_ok=True)

@@ -35,7 +35,7 @@ examples:
 
 COSTS = Path("resources") / "costs.csv"
 ALL_CORES = 1000
-"""More than a machine has: what takes so many in the dry run takes all that there are."""
+"""Cores of the dry run, more than a machine has: a job with so many threads takes all cores."""
 LINE = 50.0
 """Megabytes a second of the line that downloads share: assumed."""
 
@@ -54,7 +54,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a job takes: core seconds, hours with a GPU, megabytes; and how that is known."""
+    """Cost of a job: core seconds, hours with a GPU, megabytes; and the source of these numbers."""
 
     core_seconds: float = 0.0
     gpu_hours: float = 0.0
@@ -124,7 +124,7 @@ def claims_page(config: Mapping[str, Any], scale: str, source: Path) -> str:
 
     sources = yaml.safe_load((source / "resources" / "sources.yaml").read_text(encoding="utf-8"))
     unmet, larger = predictions(config, sources), deciding(scale, source, sources)
-    decided = Counter(each.decided for each in unmet.values())
+    decided = Counter(needs_of_claim.decided for needs_of_claim in unmet.values())
     lines = ["", f"Claims: {', '.join(f'{count} {word}' for word, count in decided.items())}."]
     for claim, needs in unmet.items():
         line = f"  {claim}: {needs.decided}."
@@ -135,7 +135,7 @@ def claims_page(config: Mapping[str, Any], scale: str, source: Path) -> str:
 
 
 def dry_run(root: Path, overlays: Sequence[Path], everything: bool = True) -> str:
-    """What Snakemake says of the jobs of a run; `everything`: with those that are finished.
+    """Snakemake's list of the jobs of a run; `everything`: including finished ones.
 
     Raises InputError with Snakemake's message where it can't build the graph.
     """
@@ -163,16 +163,16 @@ def read_jobs(text: str) -> list[Job]:
     jobs = []
     for match in re.finditer(r"^(?:local)?rule (\w+):\n((?: {4}.*\n)*)", text, re.MULTILINE):
         lines = (line.strip().partition(": ") for line in match[2].splitlines())
-        told = {key: value for key, _, value in lines}
-        if "output" in told:
+        fields = {key: value for key, _, value in lines}
+        if "output" in fields:
             jobs.append(
                 Job(
                     match[1],
-                    tuple(filter(None, told.get("input", "").split(", "))),
-                    tuple(told["output"].split(", ")),
-                    told.get("benchmark", ""),
-                    int(told.get("threads", 1)),
-                    bool(re.search(r"\bgpu=[1-9]", told.get("resources", ""))),
+                    tuple(filter(None, fields.get("input", "").split(", "))),
+                    tuple(fields["output"].split(", ")),
+                    fields.get("benchmark", ""),
+                    int(fields.get("threads", 1)),
+                    bool(re.search(r"\bgpu=[1-9]", fields.get("resources", ""))),
                 )
             )
     return jobs
@@ -202,12 +202,12 @@ def measured(
     root: Path, jobs: Sequence[Job], overlays: Sequence[Path]
 ) -> Iterator[tuple[int, Mapping[str, str]]]:
     """The numbers of the jobs that have finished here with this config, and their benchmarks."""
-    there = {n: root / job.benchmark for n, job in enumerate(jobs) if job.benchmark}
-    there = {n: path for n, path in there.items() if path.exists()}
-    if there:
-        left = {job.outputs for job in read_jobs(dry_run(root, overlays, everything=False))}
-        for number, path in there.items():
-            if jobs[number].outputs not in left:
+    benchmarks = {n: root / job.benchmark for n, job in enumerate(jobs) if job.benchmark}
+    benchmarks = {n: path for n, path in benchmarks.items() if path.exists()}
+    if benchmarks:
+        unfinished = {job.outputs for job in read_jobs(dry_run(root, overlays, everything=False))}
+        for number, path in benchmarks.items():
+            if jobs[number].outputs not in unfinished:
                 with path.open(encoding="utf-8", newline="") as lines:
                     yield number, list(csv.DictReader(lines, delimiter="\t"))[-1]
 
@@ -284,7 +284,7 @@ def _sum(costs: Iterable[Cost], name: str = "core_seconds") -> float:
 
 def _line(rule: str, costs: Sequence[Cost]) -> tuple[str, ...]:
     sources = Counter(cost.source for cost in costs)
-    each = [
+    labels = [
         f"{count} by {source}" if len(sources) > 1 else source for source, count in sources.items()
     ]
     return (
@@ -295,7 +295,7 @@ def _line(rule: str, costs: Sequence[Cost]) -> tuple[str, ...]:
         _digits(max((cost.memory_mb for cost in costs), default=0.0)),
         _size(_sum(costs, "download_mb")),
         _size(_sum(costs, "disk_mb")),
-        "; ".join(each),
+        "; ".join(labels),
     )
 
 
@@ -304,7 +304,7 @@ def _size(megabytes: float) -> str:
 
 
 def _digits(value: float) -> str:
-    """Three digits at most; what rounds to nothing is told from nothing."""
+    """A number with three digits at most; empty for 0, "<0.01" for less than 0.005."""
     if not value:
         return ""
     if value < 0.005:

@@ -1,1 +1,1 @@
-"""How results are shown, whatever the study."""
+"""Presentation of results, the same for every study."""

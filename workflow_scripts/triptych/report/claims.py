@@ -262,7 +262,7 @@ def write_claims(verdicts: Sequence[Verdict], scale: str, path: str | Path) -> p
     if scale == REHEARSAL:
         reason = "This was a rehearsal: its inputs are made up."
         verdicts = [
-            replace(each, verdict=NOT_TESTABLE, reason=reason, seen="") for each in verdicts
+            replace(record, verdict=NOT_TESTABLE, reason=reason, seen="") for record in verdicts
         ]
     frame = pd.DataFrame([asdict(verdict) for verdict in verdicts])
     frame.insert(4, "scale", scale)

@@ -1,4 +1,4 @@
-"""What changed from one run to another, cell by cell: `triptych compare`."""
+"""Differences between two runs, cell by cell: `triptych compare`."""
 
 import textwrap
 from dataclasses import dataclass
@@ -64,8 +64,8 @@ def compare(first: Path, second: Path) -> Comparison:
         alone = matched.loc[~both, ["cell", "_merge"]].astype(str)
         alone["run"] = alone.pop("_merge").map({"left_only": "A", "right_only": "B"})
         only.append(alone.assign(table=name))
-    for run, here, there in (("A", a, b), ("B", b, a)):
-        missing = [name for name in here if name not in there]
+    for run, here, other in (("A", a, b), ("B", b, a)):
+        missing = [name for name in here if name not in other]
         only.append(pd.DataFrame({"cell": "the whole table", "run": run, "table": missing}))
     return Comparison(
         pd.concat(cells, ignore_index=True),
@@ -114,15 +114,15 @@ def _fractions(column: pd.Series) -> bool:
 def _cells(rows: pd.DataFrame) -> pd.DataFrame:
     """Both values, their difference, and how it stands to the intervals."""
     a, b = rows["value_x"], rows["value_y"]
-    inside = there = pd.Series(False, index=rows.index)
-    for own, other, side in ((a, b, "x"), (b, a, "y")):
+    inside = with_interval = pd.Series(False, index=rows.index)
+    for value, other, side in ((a, b, "x"), (b, a, "y")):
         low, high = rows[f"low_{side}"], rows[f"high_{side}"]
-        of_value = own.between(low, high)  # some tables have intervals of something else
+        of_value = value.between(low, high)  # some tables have intervals of something else
         inside = inside | (of_value & other.between(low, high))
-        there = there | of_value
+        with_interval = with_interval | of_value
     size = np.maximum(a.abs(), b.abs())
     change = (100 * (b - a) / a.abs().where(a != 0, size)).where(size > 0, 0.0)
-    interval = np.select([~there, inside], [NONE, INSIDE], OUTSIDE)
+    interval = np.select([~with_interval, inside], [NONE, INSIDE], OUTSIDE)
     both = {"cell": rows["cell"], "a": a, "b": b, "difference": b - a, "percent": change}
     words = {"text_a": rows["text_x"], "text_b": rows["text_y"], "interval": interval}
     return pd.DataFrame(both | words)
@@ -139,7 +139,7 @@ def _claims(first: Path, second: Path) -> pd.DataFrame:
 
 
 def text(compared: Comparison, whole: bool = False) -> str:
-    """What is printed: verdicts, then table by table what changed, then rows of one run alone.
+    """The printed comparison: verdicts, changed cells of each table, rows of one run alone.
 
     whole: with every cell that changed, not a table's SHOWN.
     """
@@ -147,15 +147,15 @@ def text(compared: Comparison, whole: bool = False) -> str:
     lines += [f"  {row.id}: {row.a} -> {row.b}" for row in compared.claims.itertuples()]
     changed = compared.changed()
     for name, cells in compared.cells.groupby("table"):
-        own = changed[changed["table"] == name]
-        if own.empty:
+        of_table = changed[changed["table"] == name]
+        if of_table.empty:
             continue
-        outside = int((own["interval"] == OUTSIDE).sum())
-        lines.append(f"{name}: {len(own)} of {len(cells)} cells changed, {outside} outside")
-        shown = own if whole else own.head(SHOWN)
+        outside = int((of_table["interval"] == OUTSIDE).sum())
+        lines.append(f"{name}: {len(of_table)} of {len(cells)} cells changed, {outside} outside")
+        shown = of_table if whole else of_table.head(SHOWN)
         lines += [f"  {' | '.join(row_text(row))}" for _, row in shown.iterrows()]
-        if len(own) > len(shown):
-            lines.append(f"  and {len(own) - len(shown)} more: --all prints them")
+        if len(of_table) > len(shown):
+            lines.append(f"  and {len(of_table) - len(shown)} more: --all prints them")
     for _, rows in compared.only.groupby(["table", "run"]):
         table, cell, run = rows.iloc[0]
         lines.append(f"{table}: {len(rows)} rows only in {run}: {cell}, ...")

@@ -48,27 +48,29 @@ def write_crate(
         **{"name": "Triptych", "encodingFormat": "text/plain", "programmingLanguage": language},
         version=manifest["commit"] or "not from a repository",
     )
-    made = []
+    actions = []
     for name, digest in manifest["outputs"].items():
         place, media = Path(name).relative_to(root).as_posix(), mimetypes.guess_type(name)[0]
         about = {"encodingFormat": media or "application/octet-stream", "sha256": digest}
-        made.append(add(quote(place), "File", name=Path(name).name, **about))
+        actions.append(add(quote(place), "File", name=Path(name).name, **about))
     config = json.dumps(manifest["config"], sort_keys=True)
     read = [add("#config", "PropertyValue", name="config", value=config)]
     for name, digest in manifest["sources"].items():
         read.append(add(f"#{quote(name)}", "CreativeWork", name=name, sha256=digest))
-    told = f"Run at {manifest['scale']} scale, {len(manifest['jobs'])} jobs"
-    done = {"instrument": main, "endTime": ended, "object": read, "result": made}
-    run = add("#run", "CreateAction", name=told, **done)
+    description = f"Run at {manifest['scale']} scale, {len(manifest['jobs'])} jobs"
+    done = {"instrument": main, "endTime": ended, "object": read, "result": actions}
+    run = add("#run", "CreateAction", name=description, **done)
     add(
         *("./", "Dataset"),
-        **{"name": "Results of Triptych", "description": told, "datePublished": ended},
+        **{"name": "Results of Triptych", "description": description, "datePublished": ended},
         license=add("#licences", "CreativeWork", name="Licences", description=licences),
         conformsTo=[
-            add(each, "CreativeWork", name=each.split("/")[-2], version=each.split("/")[-1])
-            for each in PROFILES
+            add(
+                profile, "CreativeWork", name=profile.split("/")[-2], version=profile.split("/")[-1]
+            )
+            for profile in PROFILES
         ],
-        **{"mainEntity": main, "mentions": run, "hasPart": [main, *made]},
+        **{"mainEntity": main, "mentions": run, "hasPart": [main, *actions]},
     )
     with atomic_path(path) as temporary:
         temporary.write_text(json.dumps({"@context": CONTEXT, "@graph": graph}, indent=1) + "\n")

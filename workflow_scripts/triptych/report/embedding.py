@@ -42,10 +42,10 @@ def embedded(path: str | Path) -> Embedded:
             scale = PAGE_WIDTH * SHARPNESS / (width / 72 * 200)
             return _webp(picture, round(picture.width * min(1, scale)))
 
-    drawn = _DECIMALS.sub(r"\1", _UNUSED.sub("", text))
-    drawn = " ".join(_PICTURE.sub(lighter, drawn).split())
-    address = "data:image/svg+xml," + quote(drawn, safe=" /:;,=+()'!*")
-    return Embedded(address, round(width), round(height), "<image" in drawn)
+    smaller = _DECIMALS.sub(r"\1", _UNUSED.sub("", text))
+    smaller = " ".join(_PICTURE.sub(lighter, smaller).split())
+    address = "data:image/svg+xml," + quote(smaller, safe=" /:;,=+()'!*")
+    return Embedded(address, round(width), round(height), "<image" in smaller)
 
 
 def preview(path: str | Path) -> Embedded:

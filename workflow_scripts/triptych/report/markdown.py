@@ -32,13 +32,13 @@ def _fit_the_page(state: StateCore) -> None:
             token.tag = f"h{min(int(token.tag[1:]) + 2, 6)}"
         if not token.children:
             continue
-        kept, inside = [], True
+        lines, inside = [], True
         for part in token.children:
             if part.type == "link_open":
                 inside = _KEPT_LINK.fullmatch(str(part.attrGet("href"))) is not None
             if inside or part.type not in ("link_open", "link_close"):
-                kept.append(part)
-        token.children = kept
+                lines.append(part)
+        token.children = lines
 
 
 def _parser() -> MarkdownIt:

@@ -157,7 +157,7 @@ class PageStudy:
 
 @dataclass(frozen=True)
 class Page:
-    """All that the page shows. colophon: Markdown."""
+    """Contents of the page. colophon: Markdown."""
 
     subtitle: str
     scale: str
@@ -168,18 +168,18 @@ class Page:
 
     @property
     def title(self) -> str:
-        """What came of the claims: `Demo run: 2 claims reproduced, 1 undecided, ...`."""
+        """Counts of verdicts, for instance `Demo run: 2 claims reproduced, 1 undecided, ...`."""
         counts = Counter(claim.verdict for study in self.studies for claim in study.claims)
-        told = [
+        phrases = [
             f"{counts[word]} {word}" for word in _CHIPS if counts[word] and word != NOT_TESTABLE
         ]
         run = f"{self.scale[:1].upper()}{self.scale[1:]} run"
-        if not told:
+        if not phrases:
             return f"{run}: no claim could be tested"
-        number, word = told[0].split(" ", 1)
-        told[0] = f"{number} {'claim' if number == '1' else 'claims'} {word}"
+        number, word = phrases[0].split(" ", 1)
+        phrases[0] = f"{number} {'claim' if number == '1' else 'claims'} {word}"
         rest = ["the rest need a larger scale"] if counts[NOT_TESTABLE] else []
-        return f"{run}: {', '.join(told + rest)}"
+        return f"{run}: {', '.join(phrases + rest)}"
 
 
 def page_figures(
@@ -193,12 +193,12 @@ def page_figures(
     Raises ValueError naming a figure that has no title or caption.
     """
     files = {Path(path).stem: path for path in figures}
-    own = {name for name in files if name.startswith(f"{study}_")}
-    for kind, given in (("title", titles), ("caption", captions)):
-        missing = sorted(own - set(given))
+    names_of_study = {name for name in files if name.startswith(f"{study}_")}
+    for kind, texts in (("title", titles), ("caption", captions)):
+        missing = sorted(names_of_study - set(texts))
         if missing:
             raise ValueError(f"the report lacks the {kind} of {', '.join(missing)}")
-    shown = [name for name in titles if name in own]
+    shown = [name for name in titles if name in names_of_study]
     return {name: PageFigure.read(files[name], titles[name], captions[name]) for name in shown}
 
 
@@ -216,17 +216,17 @@ def page_claims(
     """
     criteria = {claim.id: claim.criterion for claim in claims}
     listed = published.astype(object).fillna("").set_index("id").to_dict("index")
-    found = []
+    rows = []
     for row in verdicts.astype(object).fillna("").to_dict("records"):
         name = row["id"]
         if name.startswith(f"{study}-"):
-            said = listed[name]
-            about = (name, said["claim"], said["where"], criteria[name], row["verdict"])
+            record = listed[name]
+            about = (name, record["claim"], record["where"], criteria[name], row["verdict"])
             measured, reason = ([*filter(None, row[k].split("; "))] for k in ("measured", "reason"))
-            price, there = prices.get(name, ""), said.get("published", "")
-            end = (there, price, row["seen"])
-            found.append(PageClaim(*about, measured, row["interval"], reason, *end))
-    return found
+            price, printed = prices.get(name, ""), record.get("published", "")
+            end = (printed, price, row["seen"])
+            rows.append(PageClaim(*about, measured, row["interval"], reason, *end))
+    return rows
 
 
 def render_page(page: Page) -> str:
@@ -246,4 +246,4 @@ def render_page(page: Page) -> str:
 
 def _whole(text: str) -> str:
     """A cell whose intervals and deviations aren't broken between lines."""
-    return re.sub(r"\[.*?\]|± \S+", lambda found: found[0].replace(" ", NO_BREAK), text)
+    return re.sub(r"\[.*?\]|± \S+", lambda match: match[0].replace(" ", NO_BREAK), text)

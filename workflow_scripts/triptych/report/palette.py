@@ -1,4 +1,4 @@
-"""How figures look, and how they are written: one palette, one set of sizes, stable bytes."""
+"""Look and files of figures: one palette, one set of sizes, stable bytes."""
 
 import base64
 import io

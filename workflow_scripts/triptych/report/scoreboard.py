@@ -100,30 +100,30 @@ class Score:
 
 def scores(claims: Iterable[PageClaim], numbers: Sequence[Headline]) -> list[Score]:
     """Claims first, with the number of theirs where there is one; then the other numbers."""
-    of_claim = {each.claim: each for each in numbers if each.claim}
+    of_claim = {entry.claim: entry for entry in numbers if entry.claim}
     rows = [_of_claim(claim, of_claim.get(claim.id)) for claim in claims]
-    for each in numbers:
-        if not each.claim:
-            shown = each.shown(each.published), each.shown(each.ours), each.interval or DASH
-            verdict = NOT_COMPARED if each.unlike else COMPARED
-            row = (each.text, each.where, "", *shown, each.distance(), verdict, "", each.unlike)
+    for entry in numbers:
+        if not entry.claim:
+            shown = entry.shown(entry.published), entry.shown(entry.ours), entry.interval or DASH
+            verdict = NOT_COMPARED if entry.unlike else COMPARED
+            row = (entry.text, entry.where, "", *shown, entry.distance(), verdict, "", entry.unlike)
             rows.append(Score(*row))
     return rows
 
 
 def _of_claim(claim: PageClaim, number: Headline | None) -> Score:
-    """Of a claim that wasn't tested ours is told in words, with what it was measured on."""
+    """The row of a claim; an untested one has its measurement in words."""
     measured = "; ".join(filter(None, claim.measured))
     open_ = claim.verdict == NOT_TESTABLE
-    there = number is not None and number.ours == number.ours and not open_
+    is_measured = number is not None and number.ours == number.ours and not open_
     return Score(
         text=claim.claim,
         where=claim.where,
         anchor=f"claim-{claim.id}",
         published=number.shown(number.published) if number else claim.published or DASH,
-        ours=number.shown(number.ours) if number and there else _short(measured) or DASH,
+        ours=number.shown(number.ours) if number and is_measured else _short(measured) or DASH,
         interval=_short((number.interval if number else "") or claim.interval) or DASH,
-        distance=number.distance() if number and there else DASH,
+        distance=number.distance() if number and is_measured else DASH,
         verdict=claim.mark,
         instead=claim.instead,
         price=f"{claim.price} {_sentences(claim.reason)}".strip() if open_ else "",
@@ -132,10 +132,10 @@ def _of_claim(claim: PageClaim, number: Headline | None) -> Score:
 
 def _sentences(reasons: Sequence[str]) -> str:
     """Why a claim wasn't tested, each reason a sentence; its card has those left out."""
-    given = [*filter(None, reasons)]
-    told = [f"{each[:1].upper()}{each[1:].rstrip('.')}." for each in given[:TOLD]]
-    left_out = [f"And {len(given) - TOLD} more."] if len(given) > TOLD else []
-    return " ".join(told + left_out)
+    parts = [*filter(None, reasons)]
+    sentences = [f"{part[:1].upper()}{part[1:].rstrip('.')}." for part in parts[:TOLD]]
+    left_out = [f"And {len(parts) - TOLD} more."] if len(parts) > TOLD else []
+    return " ".join(sentences + left_out)
 
 
 def _short(text: str) -> str:

@@ -107,9 +107,9 @@ def stratified_interval(strata: Sequence[ArrayLike], *, resamples: int = 10_000)
     if min(len(sample) for sample in samples) < 2:
         return Interval(estimate, float("nan"), float("nan"))
     wider = [x.mean() + np.sqrt(len(x) / (len(x) - 1)) * (x - x.mean()) for x in samples]
-    drawn = bootstrap(wider, middle, n_resamples=resamples, method="percentile", rng=0)
+    resampled = bootstrap(wider, middle, n_resamples=resamples, method="percentile", rng=0)
     freedom = sum(len(sample) - 1 for sample in samples)
-    reach = float(_quantile(freedom) * drawn.standard_error)
+    reach = float(_quantile(freedom) * resampled.standard_error)
     return Interval(estimate, estimate - reach, estimate + reach)
 
 

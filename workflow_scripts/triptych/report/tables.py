@@ -108,8 +108,8 @@ def write_table(
 def markdown(table: Table) -> str:
     """The table in GitHub's Markdown; two levels of headers become one."""
     headers = [f"{group} {header}".strip() for group, header in table.columns]
-    left = len(headers) if table.prose else table.keys
-    rule = ["---" if i < left else "---:" for i in range(len(headers))]
+    aligned_left = len(headers) if table.prose else table.keys
+    rule = ["---" if i < aligned_left else "---:" for i in range(len(headers))]
     lines = [headers, rule, *table.rows]
     body = "\n".join(f"| {' | '.join(map(_markdown_text, line))} |" for line in lines)
     return f"**{_markdown_text(table.title)}** {_markdown_text(table.caption)}\n\n{body}\n"

@@ -1,4 +1,4 @@
-"""How long everything took and on what device, from the provenance sidecars."""
+"""Seconds and device of every job, from the provenance sidecars."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -60,8 +60,8 @@ def timing_table(records: Mapping[str, dict[str, Any]]) -> Table:
 
 def versions(records: Mapping[str, dict[str, Any]], names: Sequence[str]) -> dict[str, str]:
     """Versions of the named packages as the jobs report them (several where they differ)."""
-    seen: dict[str, set[str]] = {name: set() for name in names}
+    values: dict[str, set[str]] = {name: set() for name in names}
     for record in records.values():
-        for name in seen.keys() & record["packages"].keys():
-            seen[name].add(record["packages"][name])
-    return {name: ", ".join(sorted(each)) for name, each in seen.items() if each}
+        for name in values.keys() & record["packages"].keys():
+            values[name].add(record["packages"][name])
+    return {name: ", ".join(sorted(each)) for name, each in values.items() if each}

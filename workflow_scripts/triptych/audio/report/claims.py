@@ -132,8 +132,11 @@ _ENSEMBLE = (
 )
 
 
-def _contrasts(fact: str, wanted: Sequence[Contrast]) -> tuple[Need, ...]:
-    names, what = [contrast_name(each) for each in wanted], "the report's four comparisons"
+def _contrasts(fact: str, contrasts: Sequence[Contrast]) -> tuple[Need, ...]:
+    names, what = (
+        [contrast_name(contrast) for contrast in contrasts],
+        "the report's four comparisons",
+    )
     return (
         _published(fact),
         IsTrue(fact, "two models of the run that differ so"),
@@ -223,7 +226,7 @@ def _statistics(dataset: str, sections: str, more: str) -> Claim:
     needs = [
         OneOf(f"{dataset} list", f"{title} as published", ("published",)),
         AtLeast(f"{dataset} listed", f"nine tenths of {title}", ENOUGH_DATA * LISTED[dataset]),
-        AllOf(f"{dataset} numbers", "each number", [each.key for each in stated]),
+        AllOf(f"{dataset} numbers", "each number", [statement.key for statement in stated]),
     ]
     if dataset == "clotho":
         new = ENOUGH_DATA * 5 * CAPTIONS["clotho"]

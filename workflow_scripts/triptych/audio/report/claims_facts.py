@@ -168,10 +168,10 @@ def read_run(
     for name, column in (("clips", "clip"), ("captions", "query")):
         counts = chosen.groupby(["kind", "audio_model", "text_model", "seed"])[column].nunique()
         most = int(counts.max()) if len(counts) else 1
-        wanted = (
+        expected = (
             most if synthesised else CLOTHO_EVALUATION["clips" if name == "clips" else "queries"]
         )
-        facts[f"unscored {name}"] = max(0, wanted - (int(counts.min()) if len(counts) else 0))
+        facts[f"unscored {name}"] = max(0, expected - (int(counts.min()) if len(counts) else 0))
     return run, facts
 
 
@@ -194,8 +194,8 @@ def planned_facts(workflow: Any) -> dict[str, Any]:
     judged = judged_by(config, study.evaluated).get("evaluation")
     synthesised = study.sources.get("clotho") == SYNTHESISED
     human, gpt = (
-        {seed for kind, pair, seed in systems if (kind, pair) == (wanted, study.main)}
-        for wanted in ("finetuned_human", "finetuned_gpt")
+        {seed for kind, pair, seed in systems if (kind, pair) == (in_paper, study.main)}
+        for in_paper in ("finetuned_human", "finetuned_gpt")
     )
     facts: dict[str, Any] = {
         **data_facts(planned_data(config), study.sources, settings["trained"]),
@@ -206,9 +206,9 @@ def planned_facts(workflow: Any) -> dict[str, Any]:
         "smaller ensembles": 2 ** len(members) - 2,
         "larger ensembles": 2**others - 1,
     }
-    for name, wanted in zip(("clips", "captions"), CLOTHO_EVALUATION.values(), strict=True):
-        there = 0 if judged is None else judged.count if name == "clips" else judged.captions
-        facts[f"unscored {name}"] = max(0, (max(there, 1) if synthesised else wanted) - there)
+    for name, in_paper in zip(("clips", "captions"), CLOTHO_EVALUATION.values(), strict=True):
+        scored = 0 if judged is None else judged.count if name == "clips" else judged.captions
+        facts[f"unscored {name}"] = max(0, (max(scored, 1) if synthesised else in_paper) - scored)
     for stage, section in STAGES.items():
         trained = (runs["stage"] == stage).any()
         facts[f"{stage} epochs"] = config["stages"][section]["epochs"] if trained else 0
@@ -242,15 +242,15 @@ def _system_facts(systems: Sequence[System], study: AudioStudy) -> dict[str, Any
         "ensemble scored": any(kind == "ensemble_published" for kind, _, _ in systems),
     }
     for kind in ("pretrained", "finetuned_human", "finetuned_gpt"):
-        seeds = {seed for each, pair, seed in systems if (each, pair) == (kind, study.main)}
+        seeds = {seed for contrast, pair, seed in systems if (contrast, pair) == (kind, study.main)}
         facts[f"{kind} runs"] = len(seeds)
-    for name, contrasts, wanted in (
+    for name, contrasts, in_report in (
         ("larger", larger_encoders(pairs, study), LARGER),
         ("overlap", without_overlap(pairs, study), NO_OVERLAP),
     ):
-        there = {(study.published(*one), study.published(*other)) for one, other in contrasts}
-        facts[name] = {contrast_name(each) for each in there}
-        facts[f"{name} models"] = unlike(sum(decisive(contrasts, wanted, study), ()), study)
+        compared = {(study.published(*one), study.published(*other)) for one, other in contrasts}
+        facts[name] = {contrast_name(contrast) for contrast in compared}
+        facts[f"{name} models"] = unlike(sum(decisive(contrasts, in_report, study), ()), study)
     twins = nonlinear_twins(pairs, study)
     return facts | {"twins": len(twins), "twin models": unlike(sum(twins, ()), study)}
 

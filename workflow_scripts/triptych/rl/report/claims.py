@@ -90,7 +90,7 @@ def keeps_score(run: Run, algorithm: str, losing: str = "") -> Finding:
             text = f"{pair_name(key)} {'does' if never else 'may'} not {verb} its score"
             (failures if never else unclear).append(text)
     few = len(TASKS) - len(unlearned) < LEARNING_TASKS
-    told = tuple(unlearned.values())
+    reasons = tuple(unlearned.values())
     return Finding(
         "Ratio to dense: "
         + ", ".join(f"{pair_name(key)} {ratio.estimate:.2f}" for key, ratio in known.items()),
@@ -98,8 +98,8 @@ def keeps_score(run: Run, algorithm: str, losing: str = "") -> Finding:
         failures,
         unclear,
         obstacles=[f"{pair_name(key)} was not run" for key in ratios if key not in known]
-        + list(told if few else ()),
-        partly=() if few else told,
+        + list(reasons if few else ()),
+        partly=() if few else reasons,
     )
 
 
@@ -115,19 +115,19 @@ def loses(ratio: Interval) -> bool:
 
 def not_learned(run: Run, algorithm: str) -> dict[str, str]:
     """Tasks whose dense policies learned nothing that could be lost, each with the reason."""
-    found = {}
+    reasons = {}
     for task in TASKS:
         dense = seed_scores(run.scores, task, "dense", 0, algorithm)
         name = f"the dense {algorithm} on {label(TASK_LABELS, task)}"
         expert = run.behaviour.get(task, np.inf)
         if dense.empty:
-            found[task] = f"{name} was not run"
+            reasons[task] = f"{name} was not run"
         elif not dense.mean() >= LEARNED * expert:
             part = f"({dense.mean():.0f} of {expert:.0f})"
-            found[task] = f"{name} does not reach {LEARNED:.0%} of the data's policy {part}"
+            reasons[task] = f"{name} does not reach {LEARNED:.0%} of the data's policy {part}"
         elif (spread := dense.max() - dense.min()) >= STEADY:
-            found[task] = f"{name} differs by {spread:.0f} points from seed to seed"
-    return found
+            reasons[task] = f"{name} differs by {spread:.0f} points from seed to seed"
+    return reasons
 
 
 def normalising_makes_it_work(run: Run) -> Finding:
@@ -174,12 +174,12 @@ def criteria_beat_their_shuffles(run: Run) -> Finding:
         gaps: dict[str, Interval] = {}
         scores = []
         for task in TASKS:
-            own, other = (
+            original, other = (
                 seed_scores(run.scores, task, m, SPARSITY, "BC") for m in (method, control)
             )
-            pair = own.align(other, join="inner")
+            pair = original.align(other, join="inner")
             if len(pair[0]):
-                scores.append((own.to_numpy(), other.to_numpy()))
+                scores.append((original.to_numpy(), other.to_numpy()))
                 gaps[task] = difference_interval(*pair)
         if len(gaps) < len(TASKS):
             unscored.append(f"{name} has no scores on some task")

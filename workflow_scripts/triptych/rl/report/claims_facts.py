@@ -1,4 +1,4 @@
-"""What the claims of the offline-RL study know of a run: its facts, before and after, and its data.
+"""Facts of a run of the offline-RL study, predicted and found, and the data that claims compare.
 
 The claims are about the paper's tasks, whatever else was run.
 """
@@ -41,8 +41,8 @@ MILLION = 1_000_000
 
 @dataclass(frozen=True)
 class Run:
-    """What the claims compare. scores: as `run_scores` returns them, by the usual way of seeing
-    observations; seen: both ways. layers, sizes: of the measured networks. latency: as
+    """Data that the claims compare. scores: as `run_scores` returns them, on the usual
+    observations; seen: on both. layers, sizes: of the measured networks. latency: as
     `latency_long` returns it. small: as `small_scores` returns it. behaviour: normalised score of
     the policy behind each task's data."""
 
@@ -58,7 +58,7 @@ class Run:
 def read_run(
     frames: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]
 ) -> tuple[Run, dict[str, Any]]:
-    """What the claims compare, and the facts of a run, from the files and settings that
+    """The data that claims compare, and the facts of a run, from the files and settings that
     `Workflow.claims` names."""
     of = {name: frame[frame["task"].isin(TASKS)] for name, frame in frames.items()}
     kind = settings["observations"]
@@ -104,7 +104,9 @@ def planned_facts(config: Mapping[str, Any]) -> dict[str, Any]:
     runs = pd.DataFrame(runs_of(config))
     runs = runs[runs["task"].isin(TASKS) & (runs["pruning"] == "default")]
     small = runs[runs["max_transitions"].notna()].rename(columns={"max_transitions": "trained_on"})
-    small["algorithm"] = [next(iter(algorithms_of(config, each))) for each in small["stack"]]
+    small["algorithm"] = [
+        next(iter(algorithms_of(config, stack_name))) for stack_name in small["stack"]
+    ]
     runs = runs[runs["max_transitions"].isna()]
     usual = runs["observations"] == config["observations"]
     trained, measured = runs[runs["trained"]], runs[~runs["trained"] & usual]
@@ -136,11 +138,11 @@ def planned_facts(config: Mapping[str, Any]) -> dict[str, Any]:
         "rounds": timing["repeats"],
     }
     for name in OF_SCORES:
-        there = name in widths_of
+        is_trained = name in widths_of
         facts |= {
             f"{name} widths": widths_of.get(name) in paper_widths,
-            f"{name} updates": config["training"]["updates"] if there else 0,
-            f"{name} episodes": evaluation["final_episodes"] if there else 0,
+            f"{name} updates": config["training"]["updates"] if is_trained else 0,
+            f"{name} episodes": evaluation["final_episodes"] if is_trained else 0,
         }
     return facts
 
@@ -156,7 +158,7 @@ def _data_facts(sources: Mapping[str, str], transitions: Collection[int]) -> dic
 
 
 def _seed_facts(cells: pd.DataFrame, usual: str) -> dict[str, Any]:
-    """By algorithm the fewest seeds of any cell; which pairs of task and method BC was trained for
+    """Fewest seeds of any cell by algorithm; which pairs of task and method BC was trained for
     on raw and on normalised observations, and beside their shuffled masks. cells: a row a run."""
     chosen = cells[cells["sparsity_percent"].isin([0, SPARSITY])]
     seeds = {
@@ -209,8 +211,8 @@ def _fewest(rows: pd.DataFrame, methods: Collection[str]) -> int:
     """The fewest seeds of any task and method at SPARSITY, or dense."""
     chosen = rows[rows["sparsity_percent"].isin([0, SPARSITY])]
     seeds = chosen.groupby(["task", "method"])["seed"].nunique()
-    wanted = pd.MultiIndex.from_product([TASKS, methods])
-    return int(seeds.reindex(wanted, fill_value=0).min())
+    expected = pd.MultiIndex.from_product([TASKS, methods])
+    return int(seeds.reindex(expected, fill_value=0).min())
 
 
 def _time_facts(latency: pd.DataFrame) -> dict[str, Any]:
