@@ -196,7 +196,7 @@ def srgb(image: Image.Image) -> Image.Image:
 
 
 def _to_srgb(profile: bytes | None, mode: str) -> Callable[[Image.Image], Image.Image] | None:
-    """What converts images of a mode from a profile to sRGB; None where nothing is to be done.
+    """Converter of images of a mode from a profile to sRGB; None where nothing is to be done.
 
     A profile that moves no colour of PROBE by more than a level is sRGB's, whatever its name:
     converting would only add rounding.

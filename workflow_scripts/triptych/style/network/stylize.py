@@ -166,8 +166,19 @@ def middle(image: Tensor, side: int) -> Tensor:
 
 
 COLUMNS = (
-    *("painting", "content", "origin", "width", "batches", "height", "width_px", "seconds"),
-    *("precision", "tiled", "device", "variant", "psnr_to_float32"),
+    "painting",
+    "content",
+    "origin",
+    "width",
+    "batches",
+    "height",
+    "width_px",
+    "seconds",
+    "precision",
+    "tiled",
+    "device",
+    "variant",
+    "psnr_to_float32",
 )
 
 
@@ -206,11 +217,23 @@ def stylise_files(
                 result, seconds = _timed(prepared, image)
             write_image(Path(folder) / f"{name}.png", result)
             height, width = image.shape[1:]
-            origin = "shipped" if variant == "shipped" else "trained"
-            made = (network.architecture.width, record.get("batches"), height, width, seconds)
-            tiled = plan_for(prepared, height, width).tiled
-            how = (prepared.precision, tiled, describe_device(device), variant, psnr)
-            rows.append((painting, name, origin, *made, *how))
+            rows.append(
+                {
+                    "painting": painting,
+                    "content": name,
+                    "origin": "shipped" if variant == "shipped" else "trained",
+                    "width": network.architecture.width,
+                    "batches": record.get("batches"),
+                    "height": height,
+                    "width_px": width,
+                    "seconds": seconds,
+                    "precision": prepared.precision,
+                    "tiled": plan_for(prepared, height, width).tiled,
+                    "device": describe_device(device),
+                    "variant": variant,
+                    "psnr_to_float32": psnr,
+                }
+            )
             progress.advance()
     return pd.DataFrame(rows, columns=list(COLUMNS))
 

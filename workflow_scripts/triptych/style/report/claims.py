@@ -3,8 +3,8 @@
 What depends on a backbone (loss trends, optimizers, initialisations) is a statement about the
 paper's: VGG-19 and AlexNet trained on ImageNet. Another backbone has other losses, so its runs
 decide nothing; the direction that they show is reported with the substitute weights. What
-depends on seconds needs the paper's architectures and a GPU, but not its weights. What is said of
-videos holds for any network on any device. All but that needs float32 or TF32.
+depends on seconds needs the paper's architectures and a GPU, but not its weights. Statements on
+videos hold for any network on any device. All but that needs float32 or TF32.
 """
 
 import math
