@@ -113,3 +113,14 @@ def test_the_command_prints_the_most_changed_cells_or_all(runs, capsys, monkeypa
     assert main(["compare", A, B, "--all"]) == 0
     said = capsys.readouterr().out
     assert "walker2d, 0 | 4 | 3 | -1" in said and "more" not in said
+
+
+def test_a_sparsity_with_a_fraction_identifies_its_row(tmp_path):
+    """Levels that only one run has, and their order, do not mix up the others."""
+    for name, levels in ((A, (80, 95, 97.5)), (B, (97.5, 95))):
+        rows = [row("hopper", 0, float(level), sparsity_percent=level) for level in levels]
+        write(tmp_path / name, {}, scores=rows)
+    compared = compare(tmp_path / A, tmp_path / B)
+    assert set(compared.cells["cell"]) == {"hopper, 0, 95", "hopper, 0, 97.5"}
+    assert (compared.cells["difference"] == 0).all()
+    assert compared.only[["cell", "run"]].to_numpy().tolist() == [["hopper, 0, 80", "A"]]

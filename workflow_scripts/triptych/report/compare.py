@@ -11,15 +11,15 @@ import pandas as pd
 from triptych.core.errors import InputError
 from triptych.report.tables import CELL_COLUMNS, DASH, percent
 
-FOUND = {
+RESULTS = {
     *(*CELL_COLUMNS, "low", "high", "minimum", "maximum", "deviation", "verdict", "status"),
     *("seeds", "runs", "repeats", "episodes", "queries", "clips", "images", "frames", "models"),
     *("evaluations", "batches", "weights", "width", "architecture", "origin", "data", "place"),
     *("device", "threads", "precision", "comparable", "cut", "least", "bytes", "values"),
     *("valid_percent", "reached", "chosen", "training_seconds", "taken_up"),
 } - {"unit"}
-"""Columns that a run finds or that say what it was made of. All others name the cell, but for
-those with fractions, which are found too."""
+"""Result and metadata columns. The other columns identify a row, except numbers with fractions
+other than percents such as a sparsity of 97.5."""
 SAME = 1e-9
 """The relative difference below which two numbers are one."""
 OUTSIDE, INSIDE, NONE = "outside", "inside", "no interval"
@@ -88,8 +88,12 @@ def _tables(folder: Path) -> dict[str, pd.DataFrame]:
 
 def _matched(a: pd.DataFrame, b: pd.DataFrame) -> pd.DataFrame:
     """The rows of both, joined by what names a cell and, among equals, by their order."""
-    named = [key for key in a if key in b and key not in FOUND]
-    keys = [key for key in named if not (_fractions(a[key]) or _fractions(b[key]))]
+    named = [key for key in a if key in b and key not in RESULTS]
+    keys = [
+        key
+        for key in named
+        if str(key).endswith("_percent") or not (_fractions(a[key]) or _fractions(b[key]))
+    ]
     sides = []
     for frame in (a, b):
         names = [[_name(value) for value in row] for row in frame[keys].itertuples(index=False)]
