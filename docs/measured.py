@@ -70,7 +70,7 @@ def write_costs(jobs: Mapping[str, list[dict[str, float]]], source: str) -> None
         row |= {"rule": rule, "scale": "demo", "core_seconds": f"{mean:.3g}", "source": source}
         row |= {"memory_mb": f"{max(job['memory'] for job in of_rule):.3g}"}
         kept.append(row | {"disk_mb": disk.get(rule, "")})
-    order = ["demo", "overnight", "evening", "paper"]
+    order = ["demo", "overnight", "evening", "paper", "beyond"]
     kept.sort(key=lambda row: (row["rule"], order.index(row["scale"])))
     _write(COSTS, kept)
 

@@ -49,7 +49,10 @@ def test_a_path_that_a_shell_would_split_is_refused_before_anything_is_installed
     for file in ("Makefile", "requirements.lock", "requirements-cpu.lock", "pyproject.toml"):
         shutil.copy(root / file, folder)
     made = subprocess.run(
-        ["make", "setup", "PYTHON=no-such-python"], cwd=folder, capture_output=True, text=True
+        ["make", "--no-print-directory", "setup", "PYTHON=no-such-python"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
     )
     monkeypatch.setattr(doctor.sys, "prefix", str(folder / ".venv"))
     splits = name[0] != "g"
