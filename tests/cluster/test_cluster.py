@@ -25,7 +25,7 @@ TARGETS = [f"results/tables/rl_{name}.csv" for name in ("table1", "scores", "cur
 # What happens to which training job (task, networks, stack).
 CANCELLED = ("hopper", "narrow", "bcq-paper-sp0-1")
 PREEMPTED = ("hopper", "narrow", "bcq-paper-sp50-1")
-TIMED_OUT = ("hopper", "narrow", "bcq-paper-sp80-1")  # SLURM's limit, of which the job doesn't know
+TIMED_OUT = ("hopper", "narrow", "bcq-paper-sp30-1")  # SLURM's limit, of which the job doesn't know
 
 EDITED = "workflow_scripts/triptych/rl/acting/evaluation.py"  # for so many seconds, in the run
 EDIT = ("STEPS_DRAWN = 100", "STEPS_DRAWN = 101")
