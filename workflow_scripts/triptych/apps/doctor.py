@@ -46,7 +46,7 @@ the interpreter to a shell so (snakemake#2645)."""
 
 
 class Finding(NamedTuple):
-    """What one check found. do: empty where there is nothing to do."""
+    """Result of one check. do: advice, or "" where nothing is to be done."""
 
     name: str
     status: str
@@ -132,7 +132,7 @@ def _answers(address: str) -> bool:
 
 
 def _output(*program: str) -> str:
-    """What a program prints; nothing where it isn't there, fails or hangs."""
+    """Output of a program, or "" where it is missing, fails or hangs."""
     try:
         done = subprocess.run(program, capture_output=True, text=True, timeout=PROGRAM_SECONDS)
     except (OSError, subprocess.TimeoutExpired):

@@ -218,7 +218,7 @@ class _Fetch:
         if code in WORTH_RETRYING:
             raise TransientError(f"the server answered {code}", _retry_after(response))
         if code not in (200, 206):
-            advice = ADVICE.get(code, "Open the address in a browser to see what it says.")
+            advice = ADVICE.get(code, "Open the address in a browser to see its message.")
             raise self._error(f"the server answered {code}. {advice}")
         if "html" in headers.get("Content-Type", "").lower():
             raise self._error(

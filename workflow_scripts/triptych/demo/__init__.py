@@ -1,1 +1,1 @@
-"""What stands in for downloads: no paper imports it."""
+"""Stand-ins for downloads: scenes, pictures and recordings. No study imports them."""

@@ -35,7 +35,7 @@ NO_SOUND_ID = ("", "Not found")
 @dataclass(frozen=True)
 class Tables:
     """A data set as read from its files: clips (CLIP_COLUMNS), captions (CAPTION_COLUMNS), the
-    challenge's captions whose clips nobody is told, and the further right clips of a caption.
+    challenge's captions, whose clips are not published, and the further right clips of a caption.
     """
 
     clips: pd.DataFrame

@@ -35,7 +35,7 @@ SUBMISSIONS = (
 )
 PRESETS = (
     "**Two presets stand side by side**: `{evaluated}` and `{replicated}`, which is trained as the "
-    "paper was, by what it says and its code. The last row is their mean difference; the table "
+    "paper was, by its text and its code. The last row is their mean difference; the table "
     "below it has each system's."
 )
 ENSEMBLES = (
@@ -180,4 +180,14 @@ def _ends(row: pd.DataFrame) -> str:
 
 
 def _points(claim: str, published: float, ours: float, unit: str, interval: str = "") -> Headline:
-    return Headline("", "", published, ours, unit, 2, interval, claim=claim, points=True)
+    return Headline(
+        text="",
+        where="",
+        published=published,
+        ours=ours,
+        unit=unit,
+        digits=2,
+        interval=interval,
+        claim=claim,
+        points=True,
+    )

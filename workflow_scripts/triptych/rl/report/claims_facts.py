@@ -88,13 +88,13 @@ def read_run(
         }
     facts |= _seed_facts(default_pruning(of["scores"])[RUN].drop_duplicates(), kind)
     run = Run(
-        run_scores(scores),
-        run_scores(default_pruning(of["scores"])),
-        layers,
-        sizes,
-        latency,
-        small,
-        dict(zip(data["task"].astype(str), data["score_normalised_mean"], strict=True)),
+        scores=run_scores(scores),
+        seen=run_scores(default_pruning(of["scores"])),
+        layers=layers,
+        sizes=sizes,
+        latency=latency,
+        small=small,
+        behaviour=dict(zip(data["task"].astype(str), data["score_normalised_mean"], strict=True)),
     )
     return run, facts
 

@@ -25,7 +25,7 @@ EVERY = 15.0
 FIRST = 60.0
 """Seconds in which a machine shows too little of its speed."""
 ENOUGH = 10.0
-"""Expected seconds of finished jobs below which nothing is said of the time left."""
+"""Expected seconds of finished jobs below which the time left is unknown."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class LogHandler(LogHandlerBase):
                 print(self.line(time.time() - self._began), flush=True)
 
     def line(self, seconds: float) -> str:
-        """What there is to say so many seconds after the first job could begin."""
+        """A line of progress, so many seconds after the first job could begin."""
         running = Counter(job.rule for job in list(self._running.values()))
         waiting = [rule for rule, jobs in self._left.items() if jobs > running[rule]]
         left = self.seconds_left(seconds)
@@ -122,7 +122,7 @@ class LogHandler(LogHandlerBase):
         return max(work / self._cores, *rests, *waiting.values(), 0.0)
 
     def _slowness(self, now: float, running: list[Running]) -> float | None:
-        """How many times their expected seconds jobs take here; None while that isn't known."""
+        """Ratio of measured to expected seconds on this machine; None while unknown."""
         took, expected = self._took, self._expected
         if expected < ENOUGH:
             return None

@@ -133,7 +133,9 @@ def _entries(files: list[list[Any]], embeddings: NDArray[np.float16]) -> list[En
     entries, row = [], 0
     for path, size, modified_ns, sha256, problem, seconds, segments in files:
         rows = embeddings[row : row + segments]
-        entries.append(Entry(path, size, modified_ns, sha256, problem, seconds, rows))
+        entries.append(
+            Entry(path, size, modified_ns, sha256, problem, seconds=seconds, embeddings=rows)
+        )
         row += segments
     if row != len(embeddings):
         raise ValueError(f"{len(embeddings)} embeddings of {row} segments")
