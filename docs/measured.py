@@ -52,10 +52,12 @@ def measured(root: Path) -> dict[str, list[dict[str, float]]]:
 
 
 def began(root: Path) -> float:
-    """When the newest Snakemake of this folder began, by the name of its log."""
-    log = max(path.name for path in (root / ".snakemake/log").glob("*.snakemake.log"))
-    moment = datetime.datetime.strptime(log.partition(".")[0], "%Y-%m-%dT%H%M%S")
-    return moment.timestamp()
+    """When the Snakemake began that made the first picture, by the name of its log; a later one may
+    have found nothing to do."""
+    picture = (root / FIRST["first_picture_seconds"]).stat().st_mtime
+    logs = (root / ".snakemake/log").glob("*.snakemake.log")
+    times = (datetime.datetime.strptime(log.name[:17], "%Y-%m-%dT%H%M%S") for log in logs)
+    return max(time.timestamp() for time in times if time.timestamp() <= picture)
 
 
 def write_costs(jobs: Mapping[str, list[dict[str, float]]], source: str) -> None:
