@@ -49,10 +49,9 @@ DEEP = {"I", "F", "I;16", "I;16B", "I;16L", "I;16N"}
 TOPS = [1, 255, 1023, 4095, 16383, 65535, 2**24 - 1, 2**31 - 1, 2**32 - 1]
 """Numbers that stand for white: 1 in floats, else all bits of 8 to 32."""
 
-TAGS = {
+TAGS = {  # of TIFF
     "NewSubfileType": 254,
     "MaxSampleValue": 281,
-    "SMinSampleValue": 340,
     "SMaxSampleValue": 341,
 }
 

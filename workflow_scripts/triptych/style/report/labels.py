@@ -42,7 +42,6 @@ ARCHITECTURE_LABELS = {
     "narrow_alexnet": "narrow AlexNet",
 }
 BACKBONE_COLOURS = {"vgg": "#0072b2", "alexnet": "#d55e00", "network": "#009e73"}
-BACKBONE_LABELS = {"vgg": "VGG", "alexnet": "AlexNet"}
 EXPERIMENT_LABELS = {
     "paintings": "Figures 1 and 7",
     "backbones": "backbone",
