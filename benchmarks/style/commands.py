@@ -45,7 +45,7 @@ def compare_commands(
     (seconds of this command over ours, within a round: median) with ratio_minimum and
     ratio_maximum. Raises CalledProcessError where a command fails.
     """
-    ours = [str(Path(sys.executable).with_name(OURS)), "stylize", "{photograph}"]
+    ours = [str(Path(sys.executable).with_name(OURS)), "stylize", "{photograph}", "--overwrite"]
     known = {OURS: [*ours, "--style", "swirls", "-o", "{result}"]}
     for name, words in commands.items():
         if shutil.which(words[0]):

@@ -23,12 +23,12 @@ from triptych.style.data.backbone import (
     Backbone,
     from_torchvision,
 )
+from triptych.style.network.architecture import Architecture
 from triptych.style.network.fast import PreparedNetwork
 from triptych.style.network.initial_weights import initial_network
-from triptych.style.network.network import Architecture, TransformationNetwork
+from triptych.style.network.network import TransformationNetwork
 from triptych.style.network.perceptual import LossSettings, PerceptualLoss
 from triptych.style.network.stylize import stylise
-from triptych.style.network.tiling import stylise_tiled
 from triptych.style.network.training import TrainingRun
 from triptych.style.network.training_data import TrainingSettings
 from triptych.style.optimise.choices import preset
@@ -64,10 +64,8 @@ class Ours:
         return lambda: [each(photograph) for each in prepared]
 
     def large(self, size: int, width: int) -> Callable[[], object]:
-        """In tiles on a CPU, as `stylise` chooses on a GPU."""
+        """By `stylise`, which looks at the memory."""
         network = TransformationNetwork(Architecture(width, "nearest")).to(DEVICE)
-        if DEVICE.type == "cpu":
-            return partial(stylise_tiled, network, image(3, *LARGE))
         return partial(stylise, network, image(1, 3, *LARGE), precision=self.precision)
 
     def step(self, size: int, width: int) -> Callable[[], object]:

@@ -3,7 +3,8 @@
 import torch
 
 from benchmarks.style import bench, commands, plain
-from triptych.style.network.network import Architecture, TransformationNetwork
+from triptych.style.network.architecture import Architecture
+from triptych.style.network.network import TransformationNetwork
 
 
 def images(count, side):

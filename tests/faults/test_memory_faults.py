@@ -58,20 +58,16 @@ def test_optimised_images_are_the_same_from_fewer_at_once(caplog):
     np.testing.assert_allclose(found.history[columns], expected.history[columns], rtol=1e-9)
 
 
-def test_stylised_images_are_the_same_from_fewer_at_once_and_from_tiles(monkeypatch, caplog):
+def test_stylised_images_are_the_same_from_fewer_at_once(monkeypatch, caplog):
     photographs = torch.rand(5, 3, 40, 36, generator=torch.Generator().manual_seed(0))
     torch.manual_seed(3)
     network = PreparedNetwork(TransformationNetwork(small.SMALL).eval().requires_grad_(False))
     expected = stylize.stylise(network, photographs)
-    plan = stylize.Plan(False, 4, 0)
-    monkeypatch.setattr(stylize, "plan_for", lambda *_: plan)
-    for room, told in ((1, [(4, 2), (2, 1)]), (0, [(4, 2), (2, 1)])):
-        caplog.clear()
-        with small.room_for(PreparedNetwork, "__call__", room):
-            found = stylize.stylise(network, photographs)
-        assert small.halvings(caplog) == told
-        assert ("tiles" in caplog.text) == (room == 0)
-        torch.testing.assert_close(found, expected, rtol=0, atol=1e-4)
+    monkeypatch.setattr(stylize, "images_at_once", lambda *_: 4)
+    with small.room_for(PreparedNetwork, "__call__", 1):
+        found = stylize.stylise(network, photographs)
+    assert small.halvings(caplog) == [(4, 2), (2, 1)]
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-4)
 
 
 # --- a stack of runs ---

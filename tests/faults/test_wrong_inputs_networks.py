@@ -11,7 +11,8 @@ from safetensors.torch import save_file
 from sandbox import Trap, trap
 from stand_in import Named
 
-from triptych.style.network.network import Architecture, TransformationNetwork
+from triptych.style.network.architecture import Architecture
+from triptych.style.network.network import TransformationNetwork
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,8 @@ from PIL import Image
 from sandbox import Sandbox
 from stand_in import Named
 
-from triptych.style.network.network import Architecture, TransformationNetwork
+from triptych.style.network.architecture import Architecture
+from triptych.style.network.network import TransformationNetwork
 from triptych.style.network.network_files import save_network
 
 COMMAND = ("--style", "net.safetensors", "--precision", "float32")

@@ -11,7 +11,8 @@ from PIL import Image
 from sandbox import trap
 from stand_in import Named
 
-from triptych.style.network.network import Architecture, TransformationNetwork
+from triptych.style.network.architecture import Architecture
+from triptych.style.network.network import TransformationNetwork
 from triptych.style.network.network_files import save_network
 
 COMMAND = ("--style", "net.safetensors", "--precision", "float32")

@@ -30,8 +30,8 @@ from triptych.rl.tasks.transitions import Transitions
 from triptych.rl.training.learner import StepSettings
 from triptych.rl.training.train import TrainingSettings, train
 from triptych.style.network import training as style_training
+from triptych.style.network.architecture import Architecture
 from triptych.style.network.initial_weights import initial_network
-from triptych.style.network.network import Architecture
 from triptych.style.network.perceptual import PerceptualLoss
 
 CPU = torch.device("cpu")

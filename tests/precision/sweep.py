@@ -25,8 +25,9 @@ from triptych.rl.networks.sampling import DeviceData, Draws
 from triptych.rl.networks.stacked import Parameters
 from triptych.rl.tasks.transitions import Transitions
 from triptych.style.data.backbone import load_backbone
+from triptych.style.network.architecture import Architecture
 from triptych.style.network.fast import PreparedNetwork, Stage
-from triptych.style.network.network import Architecture, TransformationNetwork
+from triptych.style.network.network import TransformationNetwork
 from triptych.style.network.perceptual import LossSettings, PerceptualLoss
 from triptych.style.optimise.choices import preset
 from triptych.style.optimise.objective import Objective

@@ -167,7 +167,7 @@ def stylised_runs(
             **{"painting": painting, "content": list(CONTENTS), "origin": origin, "width": width},
             "batches": 9000 if origin == "shipped" else 200,
             **{"height": size[1], "width_px": size[0], "seconds": [seconds, 1.1 * seconds]},
-            **{"precision": "float32", "tiled": "false", "device": device},
+            **{"precision": "float32", "device": device},
             "psnr_to_float32": np.inf,
         }
     )

@@ -5,7 +5,8 @@ import torch
 from triptych.style.data.architectures import ARCHITECTURES
 from triptych.style.data.architectures import Architecture as Layers
 from triptych.style.data.backbone import IMAGENET_MEAN, IMAGENET_STD, Backbone, PoolingKind
-from triptych.style.network.network import Architecture, TransformationNetwork
+from triptych.style.network.architecture import Architecture
+from triptych.style.network.network import TransformationNetwork
 
 
 def network(

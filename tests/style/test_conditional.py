@@ -4,7 +4,8 @@ import pytest
 import style_training_job as job
 import torch
 
-from triptych.style.network.network import Architecture, TransformationNetwork
+from triptych.style.network.architecture import Architecture
+from triptych.style.network.network import TransformationNetwork
 from triptych.style.network.network_files import load_network, save_network
 from triptych.style.network.perceptual import PerceptualLoss
 

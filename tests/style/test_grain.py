@@ -5,8 +5,9 @@ import math
 import pytest
 import torch
 
+from triptych.style.network.architecture import Architecture
 from triptych.style.network.grain import STRENGTH, WAVES, Grain
-from triptych.style.network.network import Architecture, TransformationNetwork
+from triptych.style.network.network import TransformationNetwork
 
 ORIGIN = torch.zeros(1, 2)
 

@@ -5,10 +5,8 @@ import torch
 from examples_network import examples_forward, examples_state
 
 from triptych.core.errors import InputError
-from triptych.style.network.network import (
-    Architecture,
-    TransformationNetwork,
-)
+from triptych.style.network.architecture import Architecture
+from triptych.style.network.network import TransformationNetwork
 from triptych.style.network.network_files import load_network, save_network
 
 

@@ -6,18 +6,17 @@ import pytest
 import torch
 from two_layers import choices, images, small_backbone
 
-from triptych.style.data.images import enlarged, resize_to
+from triptych.style.data.images import enlarged, resize, resize_to
 from triptych.style.optimise.gatys import Optimisation, optimise
 from triptych.style.optimise.scales import CoarseToFine, Scale, refining, scales
-from triptych.style.optimise.styles import Painting
 
 CONTENTS = images(2, height=40, width=32)
-STYLE = [Painting(images(1, seed=2, height=50, width=60)[0])]
+PAINTING = images(1, seed=2, height=50, width=60)[0]
 COARSE = choices(optimizer="adam", learning_rate=0.03)
 
 
 def run(through: list[Scale], begun: torch.Tensor = CONTENTS) -> CoarseToFine:
-    given = (CONTENTS, begun, STYLE, small_backbone(), COARSE, through)
+    given = (CONTENTS, begun, PAINTING, small_backbone(), COARSE, through)
     return CoarseToFine(*given, stroke=1.0, finest=refining(COARSE))
 
 
@@ -35,7 +34,7 @@ def test_each_scale_begins_from_the_one_before_with_the_photographs_detail():
     training = run(scales([10, 1]))  # the second scale evaluates, and does not move
     advance(training, 10)
     small = resize_to(CONTENTS, 20, 16)
-    painting = STYLE[0].at(20, 16).image
+    painting = resize(PAINTING, 16)
     coarse = optimise(small, painting[None], small_backbone(), COARSE, 10).images
     assert torch.equal(training.images, coarse)
     advance(training, 1)
@@ -66,11 +65,11 @@ def test_what_it_begins_from_may_be_another_picture_than_the_content():
     begun = images(2, seed=5, height=40, width=32)
     training = run(scales([10, 1]), begun=begun)
     advance(training, 10)
-    painting, small = STYLE[0].at(20, 16).image, resize_to(CONTENTS, 20, 16)
+    painting, small = resize(PAINTING, 16), resize_to(CONTENTS, 20, 16)
     start = resize_to(begun, 20, 16)
     one = Optimisation(
         list(small),
-        [[Painting(painting)]] * 2,
+        [painting] * 2,
         small_backbone(),
         COARSE,
         10,
@@ -89,13 +88,13 @@ def test_the_finest_scale_is_refined_by_lbfgs_and_one_alone_is_not():
     advance(training, 10)
     start = enlarged(training.images, resize_to(CONTENTS, 20, 16), CONTENTS)
     advance(training, 8)
-    style = [[STYLE[0].at(40, 32)]] * 2
+    painting = resize(PAINTING, 32)
     for by, equal in ((refining(COARSE), True), (COARSE, False)):
-        one = Optimisation(list(CONTENTS), style, small_backbone(), by, 8, start.clone())
+        one = Optimisation(list(CONTENTS), [painting] * 2, small_backbone(), by, 8, start.clone())
         while not one.finished:
             one.advance()
         assert torch.equal(one.result().images, training.images) is equal
     alone = run(scales([8]))
     advance(alone, 8)
-    style = STYLE[0].at(40, 32).image[None]
-    assert torch.equal(alone.images, optimise(CONTENTS, style, small_backbone(), COARSE, 8).images)
+    found = optimise(CONTENTS, painting[None], small_backbone(), COARSE, 8).images
+    assert torch.equal(alone.images, found)

@@ -7,10 +7,10 @@ from fake_gpu import CUDA, fake_gpu, moved
 from triptych.core.device import training_precision
 from triptych.style.data.architectures import ARCHITECTURES
 from triptych.style.data.backbone import IMAGENET_MEAN, IMAGENET_STD, Backbone, normalised
+from triptych.style.network.architecture import Architecture
 from triptych.style.network.fast import PreparedNetwork
-from triptych.style.network.network import Architecture, TransformationNetwork
+from triptych.style.network.network import TransformationNetwork
 from triptych.style.network.perceptual import LossSettings, PerceptualLoss
-from triptych.style.network.tiling import stylise_tiled
 from triptych.style.optimise.choices import methods, preset
 from triptych.style.optimise.gatys import initial_images
 from triptych.style.optimise.objective import Objective
@@ -43,10 +43,6 @@ def test_a_prepared_network_stays_on_the_gpu(upsampling, palette, precision):
     prepared = PreparedNetwork(network(upsampling=upsampling, palette=palette), precision)
     stylised = prepared(images(2, 3, 64, 72))
     assert (stylised.device.type, stylised.shape) == ("cuda", (2, 3, 64, 72))
-
-
-def test_tiles_stay_on_the_gpu():
-    assert stylise_tiled(network(), images(3, 300, 260)).device.type == "cuda"
 
 
 @pytest.mark.parametrize("precision", ["float32", "tf32", "bf16", "fp16"])

@@ -14,8 +14,9 @@ from stops import Never
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import SAVED_EXIT_CODE
 from triptych.style.data.colours import colours_of, recoloured
+from triptych.style.network.architecture import Architecture
 from triptych.style.network.initial_weights import initial_network
-from triptych.style.network.network import Architecture, TransformationNetwork
+from triptych.style.network.network import TransformationNetwork
 from triptych.style.network.perceptual import EVEN, PerceptualLoss
 from triptych.style.network.training import (
     train,

@@ -1,6 +1,7 @@
 """Stylising images: sizes, memory, precision, colours."""
 
 import math
+import re
 
 import pytest
 import torch
@@ -8,7 +9,8 @@ from random_networks import image, network
 from skimage.color import rgb2ycbcr
 
 from triptych.core import device
-from triptych.style.data.image_files import keep_colours
+from triptych.core.errors import InputError
+from triptych.style.data.image_files import keep_colours, shape_along
 from triptych.style.data.images import read_image, write_image
 from triptych.style.network import memory, stylize
 from triptych.style.network.fast import PreparedNetwork, Stage
@@ -18,11 +20,11 @@ from triptych.style.network.stylize import (
     COLUMNS,
     PrecisionError,
     checked_precision,
-    plan_for,
+    images_at_once,
+    pass_bytes,
     stylise,
     stylise_files,
 )
-from triptych.style.network.tiling import tiled_bytes
 
 CPU = torch.device("cpu")
 
@@ -40,16 +42,14 @@ def test_a_result_is_the_network_s_clamped(plain, size):
     torch.testing.assert_close(stylise(plain, picture), expected, rtol=0, atol=1e-4)
 
 
-def test_little_memory_means_tiles_with_the_same_result(plain):
-    picture = image(300, 400)
+def test_an_image_that_memory_does_not_hold_is_refused_with_a_size_that_fits(plain):
     prepared = PreparedNetwork(plain)
-    limit = tiled_bytes(prepared, 300, 400)
-    whole, tiled = plan_for(prepared, 300, 400, 1e9), plan_for(prepared, 600, 800, limit * 2)
-    assert not whole.tiled and tiled.tiled and tiled.bytes <= limit * 2
-    assert plan_for(prepared, 300, 400, limit).tiled
-    torch.testing.assert_close(
-        stylise(plain, picture, memory_bytes=limit), stylise(plain, picture), rtol=0, atol=1e-4
-    )
+    limit = pass_bytes(prepared, 150, 200)
+    assert images_at_once(prepared, 150, 200, limit) == 1
+    with pytest.raises(InputError, match=r"400x300 pixels .*--size \d+ fits") as refused:
+        stylise(plain, image(300, 400), memory_bytes=limit)
+    size = int(re.search(r"--size (\d+)", str(refused.value))[1])
+    assert 100 < size <= 150 and pass_bytes(prepared, *shape_along(300, 400, size)) <= limit
 
 
 def test_a_precision_that_errs_gives_way_to_float32_in_one_sentence(plain, monkeypatch, caplog):
@@ -118,7 +118,7 @@ def test_every_photograph_gets_an_image_and_a_row(tmp_path):
     assert rows["content"].tolist() == ["cat", "dog"]
     assert rows[["height", "width_px"]].to_numpy().tolist() == [[24, 33], [40, 20]]
     assert set(rows["origin"]) == {"shipped"} and set(rows["batches"]) == {12}
-    assert set(rows["width"]) == {4} and not rows["tiled"].any()
+    assert set(rows["width"]) == {4}
     assert (rows["seconds"] > 0).all() and set(rows["psnr_to_float32"]) == {math.inf}
     expected = stylise(network(), read_image(tmp_path / "cat.png"))
     written = read_image(tmp_path / "images" / "cat.png")

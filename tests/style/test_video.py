@@ -21,7 +21,8 @@ from videos import (
 )
 
 from triptych.core.errors import InputError
-from triptych.style.network.network import Architecture, TransformationNetwork
+from triptych.style.network.architecture import Architecture
+from triptych.style.network.network import TransformationNetwork
 from triptych.style.video.info import probe, read_frames
 from triptych.style.video.transfer import (
     encode,

@@ -8,8 +8,8 @@ from triptych.core.job import job
 from triptych.core.provenance import fingerprint
 from triptych.core.stopping import StopRequest, scheduler_limit
 from triptych.style.data.shards import Shards
+from triptych.style.network.architecture import Architecture
 from triptych.style.network.initial_weights import finished_network, initial_network
-from triptych.style.network.network import Architecture
 from triptych.style.network.perceptual import LossSettings
 from triptych.style.network.training import train
 from triptych.style.network.training_data import TrainingSettings

@@ -16,7 +16,8 @@ from triptych.core.errors import InputError
 from triptych.style.data.image_files import keep_colours
 from triptych.style.data.images import read_image, read_image_alpha, resize, write_image
 from triptych.style.network import stylize
-from triptych.style.network.network import Architecture, TransformationNetwork
+from triptych.style.network.architecture import Architecture
+from triptych.style.network.network import TransformationNetwork
 from triptych.style.network.network_files import save_network
 from triptych.style.network.stylize import stylise
 
@@ -105,6 +106,7 @@ def test_strokes_are_as_large_against_the_photograph_as_in_the_painting(here, ca
     photograph = read_image("smooth.png")
 
     def reduced(*options: str) -> torch.Tensor:
+        Path("x.png").unlink(missing_ok=True)
         command = ["stylize", "smooth.png", "--style", "large.safetensors", "-o", "x.png"]
         assert main([*command, *EXACT, *options]) == 0
         assert read_image("x.png").shape == photograph.shape
@@ -161,7 +163,8 @@ def test_optimize_says_what_is_too_small_and_does_the_others(here, capsys):
     write_image("in/dot.png", torch.rand(3, 1, 1))
     command = ["stylize", "in", "--optimize", "--evaluations", "1", "-o", "out"]
     command += ["--backbone", BACKBONE]
-    assert main([*command, "--style", "in/a.png"]) == 2
+    write_image("painting.png", torch.rand(3, 70, 66))
+    assert main([*command, "--style", "painting.png"]) == 2
     said = capsys.readouterr().err
     assert "in/dot.png: an image of 1x1 pixels; --optimize expects at least 16 along both" in said
     assert sorted(path.name for path in Path("out").iterdir()) == ["a.png", "b.png"]
@@ -200,8 +203,13 @@ def test_bad_arguments_get_one_message_and_exit_code_2(here, capsys, arguments, 
 
 def test_results_of_one_name_are_numbered(tmp_path):
     sources = [Path("x/a.png"), Path("y/a.png"), Path("y/a.bmp"), Path("y/b.MOV")]
-    items = work_list(sources, tmp_path / "out")
-    assert [item.target.name for item in items] == ["a.png", "a-2.png", "a-3.png", "b.mp4"]
+    for source in sources:
+        (tmp_path / source).parent.mkdir(exist_ok=True)
+        (tmp_path / source).touch()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/B.MP4").touch()
+    items = work_list([tmp_path / source for source in sources], tmp_path / "out").items
+    assert [item.target.name for item in items] == ["a.png", "a-2.png", "a-3.png", "b-2.mp4"]
     assert [item.kind for item in items] == ["image", "image", "image", "video"]
 
 

@@ -45,7 +45,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(catalogue, "CHECKOUT", here)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
-    Image.radial_gradient("L").resize((70, 60)).convert("RGB").save("a.png")
+    Image.radial_gradient("L").resize((70, 65)).convert("RGB").save("a.png")
     return here
 
 
@@ -62,7 +62,7 @@ def source(checkout: Path, address: str, **changes: Any) -> None:
 
 def painted(name: str = "alexnet") -> int:
     how = ["--optimize", "--evaluations", "1", "--device", "cpu", "--backbone", name]
-    return main(["stylize", "a.png", "--style", "a.png", "-o", "out.png", *how])
+    return main(["stylize", "a.png", "--style", "a.png", "-o", "out.png", "--overwrite", *how])
 
 
 def test_weights_are_fetched_once_to_where_the_workflow_keeps_them(checkout: Path) -> None:
@@ -76,7 +76,7 @@ def test_weights_are_fetched_once_to_where_the_workflow_keeps_them(checkout: Pat
     assert kept.name == "alexnet.safetensors"
     expected = torch.load(io.BytesIO(CONTENT))["features.3.weight"]
     assert torch.equal(load_backbone(kept, pooling="max").weights["conv2.weight"], expected)
-    assert Image.open("out.png").size == (70, 60)
+    assert Image.open("out.png").size == (70, 65)
 
 
 def test_without_a_connection_it_says_what_can_be_done(

@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from triptych.apps.pictures.optimising_options import shipped_paintings
 from triptych.core.errors import InputError, public_address
 from triptych.core.packages import cache_folder, entry_of, obtain, sources
 from triptych.style.data.image_files import NOT_READ, SUFFIXES
@@ -16,6 +17,8 @@ from triptych.style.network.mixtures import styles_of
 logger = logging.getLogger(__name__)
 
 CHECKOUT = Path(__file__).resolve().parents[4]
+NETWORKS = {".safetensors", ".pth", ".pt", ".model"}
+"""Suffixes of networks' files, in lower case."""
 SHIPPED, TRAINED = Path("resources/style/networks"), Path("results/style/networks")
 WEIGHTS = Path("results/style/weights")
 """Where the workflow keeps ImageNet's weights, below a checkout."""
@@ -102,6 +105,26 @@ def _mixture(style: str, entries: list[Entry]) -> tuple[Path, str, str]:
             return path, style, f"styles {style} of the network {path}"
     mixed = sorted({entry.painting for entry in entries if styles_of(entry.path)})
     raise InputError(f"no network has all styles of {style}; those that mix are {', '.join(mixed)}")
+
+
+def painting_file(name: str) -> Path:
+    """The painting of a file, or the one of that name which the repository ships.
+
+    Raises InputError for another name, and for a network's file.
+    """
+    path = Path(name)
+    if not path.is_file():
+        shipped = shipped_paintings(CHECKOUT)
+        if name not in shipped:
+            raise InputError(
+                f"{name} is no file; with --optimize give a painting's, or {', '.join(shipped)}"
+            )
+        return shipped[name]
+    if path.suffix.lower() in NETWORKS:
+        raise InputError(
+            f"{name} is a network, where a painting is expected: leave --optimize out to use it"
+        )
+    return path
 
 
 def described(entry: Entry) -> dict[str, Any]:

@@ -24,8 +24,8 @@ DESCRIPTION = (
 Paint photographs and videos in a style.
 
 By default a trained network paints an image in a second or less, at its own size. With --optimize
-the image itself is optimised towards a painting of your choice, or several (Gatys et al. 2016),
-which takes minutes.
+the image itself is optimised towards a painting of your choice (Gatys et al. 2016), which takes
+minutes.
 
 """
     + NOT_USED
@@ -38,8 +38,6 @@ examples:
   triptych stylize holiday/ clip.mp4 --style mosaic -o painted/
   triptych stylize photo.jpg --style candy.pth -o painted.png --keep-colours
   triptych stylize photo.jpg --optimize --style starry_night.jpg -o painted.png --size 512
-  triptych stylize photo.jpg --optimize --style wave.jpg:2+mosaic -o painted.png
-  triptych stylize photo.jpg --optimize --style wave.jpg --style-masks foam.png -o painted.png
   triptych stylize photo.jpg --optimize --style wave.jpg -o painted.png --backbone vgg19
 
 --optimize saves its state beside the result (painted.png.unfinished): after a kill the same command
@@ -64,6 +62,11 @@ def add_commands(commands: Any) -> None:
     parser.add_argument(
         "-o", "--output", type=Path, metavar="OUT", help="output file for one input, else a folder"
     )
+    parser.add_argument(
+        "--overwrite",
+        action="store_true",
+        help="replace files that lie where results go (default: refuse, or number results)",
+    )
     parser.add_argument("--networks", action=_Networks, help="list the available networks and exit")
     parser.add_argument(
         "--size", type=positive, metavar="PIXELS", help="resize the shorter side first"
@@ -73,8 +76,8 @@ def add_commands(commands: Any) -> None:
     parser.add_argument(
         "--memory",
         metavar="BYTES",
-        help="memory of the whole process, such as 2GB; a network takes larger images in tiles, "
-        "with the same result (default: what is free)",
+        help="memory of the whole process, such as 2GB; an image that takes more is refused, with "
+        "the --size that fits (default: what is free)",
     )
     _add_network_options(parser.add_argument_group("with a network"))
     _add_optimisation_options(parser.add_argument_group("with --optimize"))
@@ -180,9 +183,17 @@ def _stylize(options: argparse.Namespace) -> int:
         if not value:
             raise InputError(f"{name} is missing; see triptych stylize --help")
     refuse_without_optimize(options)
+    from triptych.apps.pictures.unfinished import Unfinished
     from triptych.apps.pictures.work_list import work_list
 
-    items = work_list(options.inputs, options.output)
+    unfinished = Unfinished(options.output)
+    listed = work_list(
+        options.inputs,
+        options.output,
+        overwrite=options.overwrite,
+        targets=unfinished.targets() if options.optimize else None,
+    )
+    items = listed.items
     if options.optimize and any(item.kind == "video" for item in items):
         raise InputError("--optimize takes images only: a video would take days, and flicker")
     if options.size and any(item.kind == "video" for item in items):
@@ -190,11 +201,11 @@ def _stylize(options: argparse.Namespace) -> int:
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     from triptych.apps.pictures import onnx_stylizer
 
-    failures: list[tuple[Path, str]] = []
-    count = len(items)
+    failures = list(listed.left_out)
+    count = len(items) + len(failures)
     if onnx_stylizer.suits(options, items):
         quick = onnx_stylizer.OnnxStylizer(options)
-        failures = quick.work(items)
+        failures += quick.work(items)
         items = quick.left
     if items:
         failures += _with_pytorch(options, items)
@@ -208,7 +219,7 @@ def _stylize(options: argparse.Namespace) -> int:
 
 
 def _with_pytorch(options: argparse.Namespace, items: list[Any]) -> list[tuple[Path, str]]:
-    """Stylise by PyTorch: videos, tiles, GPUs, half precision, and --optimize."""
+    """Stylise by PyTorch: videos, GPUs, half precision, and --optimize."""
     from triptych.apps.pictures.network_stylizer import NetworkStylizer
     from triptych.apps.pictures.optimising_stylizer import OptimisingStylizer
     from triptych.core.memory import keep_freed_memory

@@ -35,7 +35,7 @@ FEATHER = 5
 
 
 class NetworkStylizer(Stylizer):
-    """A trained network in PyTorch: one pass an image, or tiles where memory asks for them."""
+    """A trained network in PyTorch: one pass an image."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         super().__init__(options)
@@ -44,6 +44,7 @@ class NetworkStylizer(Stylizer):
         path, style, sentence = find_network(options.style)
         network, record = load_network(path, style)
         self.network = network.to(self.device)
+        self.least = network.architecture.smallest
         self.prepared: PreparedNetwork | None = None
         self.limit = None if limit is None else limit - resident_memory()
         self.shorter = painted_side(options, record.get("painting_size"))
@@ -57,13 +58,13 @@ class NetworkStylizer(Stylizer):
         super().begin(item)
         self._begun = False
 
-    def stylised(self, photographs: Planes) -> Planes:
+    def stylised(self, photographs: Planes, alpha: Planes | None = None) -> Planes:
         """Paint as `Stylizer.stylised` does, with the photographs' bytes noted for --memory."""
         self._bytes_read = photographs.nbytes
-        return super().stylised(photographs)
+        return super().stylised(photographs, alpha)
 
     def render(self, photographs: Planes) -> Planes:
-        """Paint photographs [N, 3, H, W], in tiles where the limit of memory asks for them."""
+        """Paint photographs [N, 3, H, W], within the limit of memory."""
         images = torch.from_numpy(photographs).to(self.device)
         prepared = self._prepared_for(images[0])
         self._begun = True

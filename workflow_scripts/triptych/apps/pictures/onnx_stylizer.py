@@ -14,10 +14,11 @@ from triptych.core.errors import InputError
 from triptych.core.files import sha256_of
 from triptych.core.packages import cache_folder
 from triptych.style.data.image_files import Planes
+from triptych.style.network.architecture import Architecture
 from triptych.style.network.mixtures import header_of, mixture
 
 MOST_PIXELS = 4e6
-"""Painted at once: larger pictures are for tiles."""
+"""Painted at once: larger pictures are left to PyTorch, which looks at the memory first."""
 
 MOST_PICTURES = 16
 """More are worth PyTorch's start, since a GPU may be there."""
@@ -32,7 +33,7 @@ def suits(options: argparse.Namespace, items: list[Item]) -> bool:
     network, _, _ = find_network(options.style)
     return (
         all(item.kind == "image" for item in items)
-        and network.suffix == ".safetensors"
+        and network.suffix.lower() == ".safetensors"
         and _onnx_file(network).is_file()
     )
 
@@ -60,7 +61,9 @@ class OnnxStylizer(Stylizer):
 
         super().__init__(options)
         path, style, sentence = find_network(options.style)
-        record = header_of(path)["record"]
+        header = header_of(path)
+        record = header["record"]
+        self.least = Architecture(**header["architecture"]).smallest
         self.shorter = painted_side(options, record.get("painting_size"))
         self._session = onnxruntime.InferenceSession(
             str(_onnx_file(path)), providers=["CPUExecutionProvider"]

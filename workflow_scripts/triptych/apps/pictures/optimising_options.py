@@ -16,7 +16,7 @@ EVALUATIONS_BY_ADAM = [80, 80, 60]
 size, leaves strips unpainted that the first layer's stride hardly sees."""
 
 WEIGHTS = ("content_weight", "style_weight", "tv_weight")
-ONLY = ("evaluations", "backbone", *WEIGHTS, "style_masks")
+ONLY = ("evaluations", "backbone", *WEIGHTS)
 
 
 def shipped_paintings(root: Path = SOURCE) -> dict[str, Path]:
@@ -36,12 +36,6 @@ def shipped_styles(root: Path = SOURCE) -> list[str]:
 
 def add_options(group: argparse._ArgumentGroup) -> None:
     """Add the options of --optimize; each is None where it isn't given."""
-    group.add_argument(
-        "--style-masks",
-        type=lambda text: text.split("+"),
-        metavar="FILE+FILE",
-        help="mask of each painting, a greyscale image: white where the painting counts",
-    )
     for name, loss in (("content", "content"), ("style", "style"), ("tv", "total variation")):
         group.add_argument(
             f"--{name}-weight",

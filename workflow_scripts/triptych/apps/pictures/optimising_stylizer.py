@@ -1,8 +1,7 @@
-"""Version 1 for people's own images: each is optimised towards one painting, or several."""
+"""Version 1 for people's own images: each is optimised towards a painting."""
 
 import argparse
 import hashlib
-import shutil
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,12 +11,11 @@ from torch import Tensor
 from torch.nn import functional
 
 from triptych.apps import chosen_device
-from triptych.apps.pictures.catalogue import backbone_file
+from triptych.apps.pictures.catalogue import backbone_file, painting_file
 from triptych.apps.pictures.optimising_options import EVALUATIONS, EVALUATIONS_BY_ADAM, changes
-from triptych.apps.pictures.paintings import paintings
 from triptych.apps.pictures.stylizer import Stylizer
+from triptych.apps.pictures.unfinished import Unfinished
 from triptych.apps.pictures.work_list import Item
-from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import choose_precision
 from triptych.core.errors import InputError
 from triptych.core.files import sha256_of
@@ -29,11 +27,12 @@ from triptych.style.data import colours, enlarging
 from triptych.style.data import images as image_tools
 from triptych.style.data.backbone import load_backbone
 from triptych.style.data.image_files import Planes, shape_along
+from triptych.style.data.images import read_image
+from triptych.style.data.prepare import check_painting
 from triptych.style.network.memory import free_memory, parse_bytes, readable, resident_memory
 from triptych.style.optimise.choices import preset
 from triptych.style.optimise.memory import network_bytes, state_bytes
 from triptych.style.optimise.scales import CoarseToFine, Scale, refining, scales
-from triptych.style.optimise.styles import Painting
 
 NO_MEMORY = ("can't allocate memory", "could not create a", "could not execute a primitive")
 """Texts of PyTorch's and oneDNN's errors where memory runs out; oneDNN gives no reason."""
@@ -52,40 +51,17 @@ Size = tuple[int, int]
 """Height and width in pixels."""
 
 
-class Unfinished:
-    """The states of one call's images, in a folder beside its result or folder of results.
-
-    Each is named by a digest of all that its result follows from, and goes when the call ends.
-    """
-
-    def __init__(self, output: Path) -> None:
-        whole = output.resolve()
-        self.folder = whole.with_name(f"{whole.name}.unfinished")
-        self._used: list[Path] = []
-
-    def checkpoint(self, fingerprint: str) -> Checkpoint:
-        """The checkpoint of an image."""
-        folder = self.folder / fingerprint[:16]
-        self._used.append(folder)
-        return Checkpoint(folder, fingerprint)
-
-    def remove(self) -> None:
-        """Remove this call's states, and the folder where no other call has one there."""
-        for folder in self._used:
-            shutil.rmtree(folder, ignore_errors=True)
-        if self.folder.is_dir() and not any(self.folder.iterdir()):
-            self.folder.rmdir()
-
-
 class OptimisingStylizer(Stylizer):
-    """Version 1: each image is optimised towards a painting, or several, coarse to fine."""
+    """Version 1: each image is optimised towards a painting, coarse to fine."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         super().__init__(options)
         self.device = chosen_device(options)
         limit = parse_bytes(options.memory) if options.memory else None
         self.limit = None if limit is None else limit - resident_memory()
-        self.style = paintings(options)
+        path = painting_file(options.style)
+        self.painting = read_image(path)
+        check_painting(self.painting, path)
         self.stroke = options.style_scale or 1.0
         path = backbone_file(options.backbone)
         precision = choose_precision("auto", self.device, "unscaled")
@@ -99,8 +75,6 @@ class OptimisingStylizer(Stylizer):
         if any(layer.stride > 1 for layer in backbone.architecture.convolutions.values()):
             self.finest, evaluations = self.choices, EVALUATIONS_BY_ADAM
         self.scales = scales(options.evaluations or evaluations)
-        for painting in self.style:
-            self._check_side(_size(painting.image), f"{options.style}: a painting")
         self.unfinished = Unfinished(options.output)
         self._origin = [sha256_of(path), *map(sha256_of, _sources()), torch.__version__]
         self._stop: Stop | None = None
@@ -108,6 +82,7 @@ class OptimisingStylizer(Stylizer):
 
     def work(self, items: list[Item]) -> list[tuple[Path, str]]:
         """Work as `Stylizer.work` does; raises Stopped by a signal, after saving the state."""
+        self.unfinished.begin(items)
         with listening() as self._stop:
             try:
                 failures = super().work(items)
@@ -145,12 +120,9 @@ class OptimisingStylizer(Stylizer):
         return painted
 
     def _bytes(self, size: Size) -> float:
-        """Memory to optimise an image, the widest painting's features included."""
+        """Memory to optimise an image, the painting's features included."""
         size = (size[0] + 2 * MARGIN, size[1] + 2 * MARGIN)
-        shorter = max(1, round(self.stroke * min(size)))
-        painting = max(
-            (shape_along(*_size(source.image), shorter) for source in self.style), key=max
-        )
+        painting = shape_along(*_size(self.painting), max(1, round(self.stroke * min(size))))
         architecture = self.backbone.architecture
         network = max(
             network_bytes(architecture, self.finest, *shape) for shape in (size, painting)
@@ -164,14 +136,18 @@ class OptimisingStylizer(Stylizer):
         while shorter > self._least and self._bytes(shape_along(*size, shorter)) > at_hand:
             shorter = int(0.97 * shorter)
         needed = f"{_text(size)} pixels take {readable(self._bytes(size))} to optimise"
+        longer = max(_size(self.painting)) / min(_size(self.painting))
+        if longer > 4:
+            needed += f", towards a painting of {_text(_size(self.painting))}"
         advice = f"--size {shorter} fits" if shorter > self._least else "no --size fits"
+        if longer > 4:
+            advice += ", or a part of the painting"
         return f"{needed}, and {readable(at_hand)} may be used: {advice}"
 
     def _optimised(self, images: Tensor) -> Tensor:
-        style = [painting.to(self.device) for painting in self.style]
-        main = max(style, key=lambda painting: painting.weight)
+        painting = self.painting.to(self.device)
         # Else dark parts would keep the photograph's colours.
-        begun = torch.stack([colours.in_colours_of(image, main.image) for image in images])
+        begun = torch.stack([colours.in_colours_of(image, painting) for image in images])
         through = self._scales_for(_size(images))
         steps = [
             f"{scale.evaluations} at {_text(scale.shape(*_size(images)))}" for scale in through
@@ -180,7 +156,7 @@ class OptimisingStylizer(Stylizer):
         run = CoarseToFine(
             images,
             begun,
-            style,
+            painting,
             self.backbone,
             self.choices,
             through,
@@ -190,9 +166,7 @@ class OptimisingStylizer(Stylizer):
         self._run(run, images)
         for reason in run.reasons:
             print(f"{self.source}: stopped {reason}", file=sys.stderr)
-        if len(style) > 1 or main.mask is not None:
-            return run.images
-        return torch.stack([colours.with_moments_of(image, main.image) for image in run.images])
+        return torch.stack([colours.with_moments_of(image, painting) for image in run.images])
 
     @property
     def _least(self) -> int:
@@ -245,16 +219,8 @@ class OptimisingStylizer(Stylizer):
             run.scales,
             self.stroke,
             str(self.device),
-            [painting.weight for painting in self.style],
         ]
-        return _digest(settings, [images, *_tensors(self.style)])
-
-
-def _tensors(style: Iterable[Painting]) -> Iterable[Tensor]:
-    for painting in style:
-        yield painting.image
-        if painting.mask is not None:
-            yield painting.mask
+        return _digest(settings, [images, self.painting])
 
 
 def _sources() -> list[Path]:

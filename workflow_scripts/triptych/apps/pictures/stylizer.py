@@ -7,11 +7,13 @@ from pathlib import Path
 import numpy as np
 
 from triptych.apps.pictures.work_list import Item
-from triptych.core.errors import error_message
+from triptych.core.errors import InputError, error_message
 from triptych.core.progress import Progress
-from triptych.style.data.enlarging import enlarged, reduced
+from triptych.style.data.enlarging import enlarged, resized
 from triptych.style.data.image_files import (
+    MOST_PIXELS,
     Planes,
+    check_target,
     keep_colours,
     open_image,
     planes,
@@ -32,10 +34,12 @@ class Stylizer:
 
     shorter: pixels along the shorter side at which the engine paints larger pictures; None: it
     paints each at its own size
+    least: pixels along a side that the engine needs; smaller pictures are continued by their edge
     left: inputs that were too large for the engine
     """
 
     shorter: int | None = None
+    least = 1
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
@@ -74,24 +78,35 @@ class Stylizer:
 
     def paint(self, item: Item) -> None:
         """Stylise an image from its source to its target, at the size of --size."""
-        photograph, alpha = planes(open_image(item.source))
-        if self.options.size:
-            _, height, width = photograph.shape
-            sides = shape_along(height, width, self.options.size)
-            photograph = np.clip(reduced(photograph, *sides), 0, 1)
-            alpha = None if alpha is None else np.clip(reduced(alpha, *sides), 0, 1)
-        write_planes(item.target, self.stylised(photograph[None])[0], alpha)
+        size = self.options.size
+        image = open_image(item.source, shorter=size)
+        width, height = image.size
+        sides = shape_along(height, width, size) if size else (height, width)
+        if sides[0] * sides[1] > MOST_PIXELS:
+            raise InputError(
+                f"{item.source}: {width}x{height} pixels, --size {size} makes it "
+                f"{sides[1]}x{sides[0]}; at most {MOST_PIXELS / 1e6:.0f} million are painted"
+            )
+        check_target(item.target, *sides)
+        photograph, alpha = planes(image)
+        del image
+        if sides != (height, width):
+            photograph, alpha = resized(photograph, alpha, *sides)
+        write_planes(item.target, self.stylised(photograph[None], alpha)[0], alpha)
 
-    def stylised(self, photographs: Planes) -> Planes:
-        """Photographs [N, 3, H, W] painted, enlarged, with the colours and strength asked for."""
+    def stylised(self, photographs: Planes, alpha: Planes | None = None) -> Planes:
+        """Photographs [N, 3, H, W] painted, enlarged, with the colours and strength asked for.
+
+        alpha: their opacity [1, H, W], where they have one
+        """
         height, width = photographs.shape[2:]
         sides = self._painted_size(height, width)
         if sides == (height, width):
-            results = self.render(photographs)
+            results = self._rendered(photographs)
         else:
             self._say_smaller((height, width), sides)
-            small = np.stack([np.clip(reduced(image, *sides), 0, 1) for image in photographs])
-            pairs = zip(self.render(small), small, photographs, strict=True)
+            small = np.stack([resized(image, alpha, *sides)[0] for image in photographs])
+            pairs = zip(self._rendered(small), small, photographs, strict=True)
             results = np.stack([enlarged(*images) for images in pairs])
         if self.options.keep_colours:
             results = keep_colours(photographs, results)
@@ -99,6 +114,14 @@ class Stylizer:
             strength = np.float32(self.options.strength)
             results = photographs + strength * (results - photographs)
         return results
+
+    def _rendered(self, photographs: Planes) -> Planes:
+        """`render` of photographs that may be smaller than the engine's least."""
+        height, width = photographs.shape[2:]
+        margins = (0, max(0, self.least - height)), (0, max(0, self.least - width))
+        if any(after for _, after in margins):
+            photographs = np.pad(photographs, ((0, 0), (0, 0), *margins), mode="edge")
+        return self.render(photographs)[:, :, :height, :width]
 
     def _say_smaller(self, size: tuple[int, int], painted: tuple[int, int]) -> None:
         """Say once of an input, which may be a film of many batches, that it is painted smaller."""

@@ -16,8 +16,27 @@ FLAT = 1e-3
 """Variance of luma beneath which the photograph guides little: it would amplify noise."""
 
 
-def reduced(planes: Planes, height: int, width: int) -> Planes:
-    """[C, H, W] at height x width: bicubic, antialiased when shrinking; not clamped."""
+CLEAR = 0.5 / 255
+"""Opacity that is written as none."""
+
+
+def resized(
+    rgb: Planes, alpha: Planes | None, height: int, width: int
+) -> tuple[Planes, Planes | None]:
+    """RGB [3, H, W] and opacity [1, H, W] or None at height x width, in [0, 1].
+
+    Bicubic, antialiased when shrinking. Colours weigh by their opacity, else the white of what is
+    transparent would leave a fringe.
+    """
+    if alpha is None:
+        return np.clip(_planes(rgb, height, width), 0, 1), None
+    opacity = np.clip(_planes(alpha, height, width), 0, 1)
+    weighted = _planes(rgb * alpha, height, width)
+    colours = np.where(opacity > CLEAR, weighted / np.maximum(opacity, CLEAR), np.float32(1))
+    return np.clip(colours, 0, 1), opacity
+
+
+def _planes(planes: Planes, height: int, width: int) -> Planes:
     return np.stack([_resized(plane, height, width) for plane in planes])
 
 

@@ -28,8 +28,25 @@ FORMATS = {
 }
 """What `write_image` writes, by suffix."""
 
+LONGEST = {"JPEG": 65_500, "WEBP": 16_383}
+"""Pixels along a side that a format's encoder takes at most."""
+
+READ = ["JPEG", "PNG", "WEBP", "TIFF", "BMP", "GIF", "AVIF", "PPM", "JPEG2000"]
+"""Pillow's formats that are read. Its others include films, EPS and files of data."""
+
+MOST_PIXELS = 178_956_970
+"""Pixels of an image that is decoded at its own size: Pillow's limit."""
+
+MOST_REDUCED = 500_000_000
+"""Pixels of an image that is decoded to be made smaller at once."""
+
+Image.MAX_IMAGE_PIXELS = None  # Pillow's own limit knows nothing of reduced decoding
+
 SUFFIXES = {*FORMATS, ".avif", ".bmp", ".gif", ".jfif", ".mpo", ".ppm"}
 """What `image_files` takes for an image, in lower case."""
+
+HEIF = {b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"}
+"""Brands in the first bytes of HEIC photographs, whose tiles FFmpeg would take for a film."""
 
 RAW = {".arw", ".cr2", ".cr3", ".dng", ".nef", ".orf", ".pef", ".raf", ".rw2", ".srw"}
 """Raw photographs of cameras. Some open as TIFF, and show a thumbnail there."""
@@ -83,26 +100,44 @@ def image_files(folder: str | os.PathLike[str], *, recursive: bool = False) -> l
     ]
 
 
+def is_image(path: Path) -> bool:
+    """Whether a file's first bytes are those of a photograph, be it one that is refused."""
+    try:
+        with path.open("rb") as stream:
+            start = stream.read(12)
+            if start[4:8] == b"ftyp" and start[8:12] in HEIF:
+                return True
+            stream.seek(0)
+            Image.open(stream, formats=READ).close()
+    except Exception:  # Pillow raises many kinds for what it doesn't know
+        return False
+    return True
+
+
 def open_image(
-    source: str | os.PathLike[str] | bytes, name: str = "", at_least: int | None = None
+    source: str | os.PathLike[str] | bytes,
+    name: str = "",
+    at_least: int | None = None,
+    shorter: int | None = None,
 ) -> Image.Image:
     """The image of a file, or of a file's bytes called `name`, fully decoded and upright.
 
-    With `at_least`, a JPEG may come at a part of its size, so long as both sides keep that many
-    pixels. Raises InputError for what is absent, damaged or no image.
+    at_least: a JPEG may come at a part of its size, so long as both sides keep that many pixels
+    shorter: pixels along the shorter side that the caller makes of it; an image of more than
+    MOST_PIXELS is then reduced to some two to four times as many, and refused otherwise
+
+    Raises InputError for what is absent, damaged or no image.
     """
     what = name or ("an image in memory" if isinstance(source, bytes) else str(Path(source)))
     try:
         with io.BytesIO(source) if isinstance(source, bytes) else _opened(Path(source)) as stream:
-            return _decoded(stream, what, at_least)
+            return _decoded(stream, what, at_least, shorter)
     except InputError:
         raise
     except Exception as error:  # Pillow raises many kinds for a damaged file
         why = f"{type(error).__name__}: {error}"
         if isinstance(error, Image.UnidentifiedImageError):  # whose text has a memory address
             why = "of no known format"
-        if isinstance(error, Image.DecompressionBombError):
-            why = "more pixels than are read at once: make it smaller"
         raise InputError(f"{what} cannot be read as an image ({why}). {EXPECTED}") from error
 
 
@@ -124,21 +159,47 @@ def _raw(what: str) -> str:
     return f"{what} is a raw photograph of a camera; develop it first, to JPEG, PNG or TIFF"
 
 
-def _decoded(stream: BinaryIO, what: str, at_least: int | None) -> Image.Image:
-    with Image.open(stream) as image:
+def _decoded(stream: BinaryIO, what: str, at_least: int | None, shorter: int | None) -> Image.Image:
+    with Image.open(stream, formats=READ) as image:
         tags = getattr(image, "tag_v2", {})
         if tags.get(TAGS["NewSubfileType"], 0) & PREVIEW:
             raise InputError(_raw(what))
         _tell_of_frames(image, what)
+        large = image.width * image.height > MOST_PIXELS
+        if large and shorter is not None:
+            at_least = 2 * shorter
         if at_least is not None:
             image.draft(None, (at_least, at_least))
+        _check_pixels(image, what, MOST_REDUCED if large and shorter else MOST_PIXELS)
         image.load()
         if image.mode == "F" and not np.isfinite(np.asarray(image)).all():
             raise InputError(f"{what}: holds NaN or infinity; expected finite numbers")
         upright = _upright(image, what)
         if image.mode in DEEP:
             upright.info["white"] = _white(image, what)
+        elif large and shorter is not None:
+            upright = _made_smaller(upright, 2 * shorter)
         return upright
+
+
+def _check_pixels(image: Image.Image, what: str, most: int) -> None:
+    """Raise InputError for an image of more pixels than are decoded."""
+    if image.width * image.height > most:
+        smaller = "" if most == MOST_REDUCED else ", or give --size"
+        raise InputError(
+            f"{what}: {image.width}x{image.height} pixels; at most {most / 1e6:.0f} million are "
+            f"read: make it smaller{smaller}"
+        )
+
+
+def _made_smaller(image: Image.Image, at_least: int) -> Image.Image:
+    """An image of 8 bits divided by a whole number, with both sides of `at_least` pixels."""
+    factor = min(image.size) // at_least
+    if factor < 2:
+        return image
+    if image.mode in ("1", "P", "PA"):
+        image = image.convert("RGBA" if image.has_transparency_data else "RGB")
+    return image.reduce(factor)
 
 
 def _white(image: Image.Image, what: str) -> float:
@@ -295,12 +356,10 @@ def _scaled(pixels: np.ndarray) -> Planes:
     return pixels.transpose(2, 0, 1).astype(np.float32, order="C") / np.float32(255)
 
 
-def write_planes(path: str | os.PathLike[str], rgb: Planes, alpha: Planes | None = None) -> None:
-    """Write [3, H, W] in [0, 1] as PNG, JPEG, WebP or TIFF, whichever the suffix says.
+def check_target(path: str | os.PathLike[str], height: int, width: int) -> str:
+    """The format of an image file that is to be written, by its suffix.
 
-    Values outside [0, 1] are clamped, the others rounded. `alpha` [1, H, W] is kept by all but
-    JPEG, which has none and shows white there. The file appears whole or not at all. Raises
-    InputError for another suffix or NaN.
+    Raises InputError for a suffix of no such format, and for sides that the format hasn't room for.
     """
     target = Path(path)
     form = FORMATS.get(target.suffix.lower())
@@ -309,6 +368,24 @@ def write_planes(path: str | os.PathLike[str], rgb: Planes, alpha: Planes | None
             f"{target}: the suffix {target.suffix or '(none)'} names no format that is written; "
             f"expected {', '.join(FORMATS)}"
         )
+    longest = LONGEST.get(form)
+    if longest is not None and max(height, width) > longest:
+        raise InputError(
+            f"{target}: {width}x{height} pixels; {form} holds at most {longest} along a side: "
+            "write .png or .tif, or make it smaller"
+        )
+    return form
+
+
+def write_planes(path: str | os.PathLike[str], rgb: Planes, alpha: Planes | None = None) -> None:
+    """Write [3, H, W] in [0, 1] as PNG, JPEG, WebP or TIFF, whichever the suffix says.
+
+    Values outside [0, 1] are clamped, the others rounded. `alpha` [1, H, W] is kept by all but
+    JPEG, which has none and shows white there. The file appears whole or not at all. Raises
+    InputError for another suffix or NaN.
+    """
+    target = Path(path)
+    form = check_target(target, *rgb.shape[1:])
     if alpha is not None and form == "JPEG":
         rgb, alpha = rgb * alpha + (1 - alpha), None
     whole = rgb if alpha is None else np.concatenate([rgb, alpha])

@@ -13,19 +13,26 @@ SMALLEST = 64
 """Pixels: what the deepest layers of a backbone can still measure."""
 
 
+def check_painting(image: Tensor, source: str | os.PathLike[str]) -> None:
+    """Raise InputError for a painting [3, H, W] smaller than 64 pixels, or of one colour."""
+    height, width = image.shape[1:]
+    if min(height, width) < SMALLEST:
+        raise InputError(
+            f"{source}: a painting of {width}x{height} pixels; expected at least {SMALLEST} along "
+            "both sides"
+        )
+    if bool((image == image[:, :1, :1]).all()):
+        raise InputError(f"{source}: every pixel has one colour; expected an image with a style")
+
+
 def prepare_painting(
     source: str | os.PathLike[str], path: str | os.PathLike[str], longest: int | None = None
 ) -> None:
     """Write the image file `source` to `path` as PNG, with `longest` pixels along its longer side
-    at most. Raises InputError for what is smaller than 64 pixels, or of one colour."""
+    at most. Raises InputError for what `check_painting` refuses."""
     image = read_image(source)
+    check_painting(image, source)
     height, width = image.shape[1:]
-    if min(height, width) < SMALLEST:
-        raise InputError(
-            f"{source}: {width}x{height} pixels; expected at least {SMALLEST} each way"
-        )
-    if bool((image == image[:, :1, :1]).all()):
-        raise InputError(f"{source}: every pixel has one colour; expected an image with a style")
     scale = 1.0 if longest is None else longest / max(height, width)
     if scale < 1:
         image = resize_to(image, max(1, round(height * scale)), max(1, round(width * scale)))

@@ -142,11 +142,8 @@ unless its weight has a column of zeros more."""
 
 @dataclass(frozen=True)
 class Stage:
-    """One convolution with its border, for whole images and for parts of them alike.
-
-    Output rows [top, bottom) need the input rows [top * down / up - before, bottom * down / up +
-    after), with `border` outside the image. Columns likewise, and `spare` more at the right.
-    """
+    """One convolution with its border: so many pixels `before` and `after` each side, and `spare`
+    columns more at the right."""
 
     weight: Tensor
     """[C' * pixels, C, h, w], where a position makes `block` pixels of C' channels"""
@@ -160,19 +157,11 @@ class Stage:
     crop: int = 0
     spare: int = 0
     """Columns of zeros at the right of the weight, which reach as far beyond the input."""
-    down: int = 1
-    up: int = 1
 
     @property
     def channels(self) -> int:
         """Channels of the result."""
         return self.weight.shape[0] // (self.block[0] * self.block[1])
-
-    def pad_sides(self, x: Tensor, left: int, right: int, top: int, bottom: int) -> Tensor:
-        """Part of the input with as much border as lies outside the image on each side."""
-        if not (left or right or top or bottom):
-            return x
-        return functional.pad(x, (left, right, top, bottom), mode=self.border)
 
     def convolve(self, padded: Tensor) -> Tensor:
         """[N, C, h, w] with its border -> [N, C', h', w'], channels last, not normalised."""
@@ -189,9 +178,9 @@ class Stage:
         return x.permute(0, 3, 1, 2)
 
     def applied(self, x: Tensor) -> Tensor:
-        """A whole image, or several, convolved, and each normalised by its own moments."""
-        right = self.after + self.spare
-        x = self.convolve(self.pad_sides(x, self.before, right, self.before, self.after))
+        """Images convolved, and each normalised by its own moments."""
+        sides = (self.before, self.after + self.spare, self.before, self.after)
+        x = self.convolve(functional.pad(x, sides, mode=self.border) if any(sides) else x)
         return x if self.norm is None else normalised(x, self.norm)
 
 
@@ -231,11 +220,10 @@ class PreparedNetwork:
             x = self.leave(self.last.applied(x))
             return x[..., :height, :width].contiguous()
 
-    def enter(self, images: Tensor, top: int = 0, left: int = 0) -> Tensor:
+    def enter(self, images: Tensor) -> Tensor:
         """[N, 3, H, W] in [0, 1] as the first stage takes it: 0 to 255, channels last, with the
-        grain at (top, left) of the whole picture."""
-        corners = torch.tensor([[top, left]])
-        scaled = self._with_grain(images.to(self.device, self.statistics), corners) * FULL
+        grain."""
+        scaled = self._with_grain(images.to(self.device, self.statistics)) * FULL
         return scaled.to(self.dtype, memory_format=torch.channels_last)
 
     def leave(self, raw: Tensor) -> Tensor:
@@ -279,7 +267,6 @@ def _reflected(module: ReflectedConvolution, norm: InstanceNorm, dtype: torch.dt
         # Sizes are even, so that a stride of 2 never reaches the last of the far border.
         after=margin + 1 - stride,
         stride=(stride, stride),
-        down=stride,
     )
 
 
@@ -305,7 +292,6 @@ def _doubled(
         after=1,
         block=(2, 2),
         crop=crop,
-        up=2,
     )
 
 
@@ -331,7 +317,6 @@ def _last(
             before=module.margin,
             after=module.margin,
             block=(2, 2),
-            up=2,
         )
     outputs, inputs, side, _ = weight.shape
     spare = 1 if dtype == torch.bfloat16 and inputs in WRONG_ON_AMX else 0

@@ -8,8 +8,9 @@ import torch
 
 from triptych.core.device import keyed_generator
 from triptych.core.errors import InputError
+from triptych.style.network.architecture import Architecture
 from triptych.style.network.mixtures import styles_of
-from triptych.style.network.network import Architecture, TransformationNetwork
+from triptych.style.network.network import TransformationNetwork
 from triptych.style.network.network_files import load_network
 
 SHIPPED = "resources/style/networks/eight_styles.safetensors"

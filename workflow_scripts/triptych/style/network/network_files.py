@@ -12,8 +12,9 @@ from torch import Tensor
 from triptych.core.errors import InputError
 from triptych.core.weights import read_state_dict
 from triptych.style.data.tensor_files import read_tensors, write_tensors
+from triptych.style.network.architecture import Architecture, Upsampling
 from triptych.style.network.mixtures import mixture
-from triptych.style.network.network import Architecture, Styled, TransformationNetwork, Upsampling
+from triptych.style.network.network import Styled, TransformationNetwork
 
 
 def save_network(
@@ -41,7 +42,7 @@ def load_network(
     from the tensors' shapes, and the record names the file only. The network is on the CPU, in
     float32 and in evaluation mode. Raises InputError for any other file.
     """
-    if Path(path).suffix == ".safetensors":
+    if is_safetensors(path):
         (architecture, record), state = read_tensors(
             path,
             "network",
@@ -69,6 +70,15 @@ def load_network(
         weights = mixture(style, record["styles"], str(path))
         return Styled(network, torch.tensor(weights)).alone(), {**record, "style": style}
     return network.eval().requires_grad_(False), record
+
+
+def is_safetensors(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is of that format by its first bytes, or its suffix where it is missing."""
+    if not Path(path).is_file():
+        return Path(path).suffix.lower() == ".safetensors"
+    with open(path, "rb") as file:
+        start = file.read(9)
+    return start[8:] == b"{" or Path(path).suffix.lower() == ".safetensors"
 
 
 def infer_architecture(state: Mapping[str, Tensor], where: str) -> Architecture:

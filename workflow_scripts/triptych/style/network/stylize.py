@@ -1,6 +1,5 @@
 """Photographs through a trained network: any size, any number, within free memory."""
 
-import logging
 import math
 import time
 from collections.abc import Sequence
@@ -14,37 +13,24 @@ from torch.nn import functional
 
 from triptych.core.device import choose_precision, describe_device, gives_way
 from triptych.core.errors import InputError
-from triptych.core.memory import NoRoomError, OomRetry
+from triptych.core.memory import OomRetry
 from triptych.core.progress import Progress
 from triptych.style.data.images import read_image, write_image
 from triptych.style.network.fast import Precision, PreparedNetwork
 from triptych.style.network.memory import free_memory, readable
 from triptych.style.network.network import TransformationNetwork
 from triptych.style.network.network_files import load_network
-from triptych.style.network.tiling import stylise_tiled, tiled_bytes
 
-logger = logging.getLogger(__name__)
+PASS_COPIES = 5
+"""Full-resolution copies of the first layer's size that a pass holds at its peak (measured)."""
 
-ONE_PASS_COPIES = 5
-"""Full-resolution copies of the first layer's size that one pass holds at its peak (measured)."""
-
-ONE_PASS_BYTES = 2**30
-"""On a CPU one pass is left for tiles above this even where memory allows more."""
+ADVICE = "Make them smaller (--size), or use --device cpu."
 
 LEAST_DECIBELS = 30.0
 """How near to float32's an image must be: rounding in bf16 leaves 32 and more."""
 
 CHECKED = 256
 """Pixels a side, at most, of what a precision is tried on."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Plan for images of one size: one pass or tiles, images at once, and bytes at most."""
-
-    tiled: bool
-    batch: int
-    bytes: int
 
 
 @dataclass(frozen=True)
@@ -69,9 +55,9 @@ def stylise(
 ) -> Tensor:
     """Stylised images in [0, 1] of the shape of `images`, [N, 3, H, W] or [3, H, W] in [0, 1].
 
-    One pass or tiles, as the memory at hand, or `memory_bytes` beside the images, allows. A
-    prepared network keeps its own precision. Raises InputError when even tiles don't fit, and when
-    half precision overflows.
+    As many at once as the memory at hand, or `memory_bytes` beside the images, allows. A prepared
+    network keeps its own precision. Raises InputError for an image that doesn't fit, and when half
+    precision overflows.
     """
     if images.dim() == 3:
         return stylise(network, images[None], precision=precision, memory_bytes=memory_bytes)[0]
@@ -83,52 +69,38 @@ def stylise(
     down, right = max(0, smallest - height), max(0, smallest - width)
     if down or right:
         images = functional.pad(images, (0, right, 0, down), mode="replicate")
-    plan = plan_for(prepared, images.shape[-2], images.shape[-1], memory_bytes)
-    parts = _passed(prepared, images, plan)
+    at_once = images_at_once(prepared, images.shape[-2], images.shape[-1], memory_bytes)
+    portion = OomRetry(min(at_once, len(images)), "images", ADVICE)
+    parts = portion.run(lambda size: [prepared(part) for part in images.split(size)])
     stylised = parts[0] if len(parts) == 1 else torch.cat(parts)
     if not bool(torch.isfinite(stylised.sum())):  # without a copy of a large image
         raise InputError(f"the network gave NaN or infinity in {prepared.precision}; try float32")
     return stylised[..., :height, :width].clamp_(0, 1).to(images)
 
 
-def _passed(network: PreparedNetwork, images: Tensor, plan: Plan) -> list[Tensor]:
-    """The images as planned; fewer at a time where a GPU's memory runs out."""
-    if not plan.tiled:
-        portion = OomRetry(min(plan.batch, len(images)), "images", "They are taken in tiles.")
-        try:
-            return portion.run(lambda size: [network(part) for part in images.split(size)])
-        except NoRoomError as problem:
-            logger.warning("%s", problem)
-    try:
-        return [stylise_tiled(network, image)[None] for image in images]
-    except torch.OutOfMemoryError as problem:
-        size = f"{images.shape[-1]}x{images.shape[-2]}"
-        advice = f"even in tiles ({problem}). Make it smaller (--size), or use --device cpu."
-        raise NoRoomError(f"{size} pixels don't fit into the GPU's memory {advice}") from None
-
-
-def plan_for(
-    network: PreparedNetwork, height: int, width: int, memory_bytes: float | None = None
-) -> Plan:
-    """One pass or tiles for images of height x width, within `memory_bytes` beside the image, or
-    most of what is free on the network's device."""
-    at_hand = 0.8 * free_memory(network.device) if memory_bytes is None else memory_bytes
-    on_cpu = network.device.type == "cpu"
-    channels, pixels = network.architecture.width, height * width
+def pass_bytes(network: PreparedNetwork, height: int, width: int) -> int:
+    """Memory of a pass for an image of height x width, beside the image itself."""
     # The image itself in planes, scaled and padded, and the result.
-    one_pass = pixels * (ONE_PASS_COPIES * channels * network.dtype.itemsize + 36)
-    allowed = min(at_hand, ONE_PASS_BYTES) if on_cpu and memory_bytes is None else at_hand
-    if one_pass <= allowed:
-        # A CPU has nothing to gain from images side by side, but caches to lose.
-        batch = 1 if on_cpu else max(1, int(allowed // one_pass))
-        return Plan(False, batch, one_pass * batch)
-    needed = tiled_bytes(network, height, width)
-    if needed <= at_hand:
-        return Plan(True, 1, needed)
-    raise InputError(
-        f"an image of {width}x{height} pixels takes {readable(needed)} in tiles, and "
-        f"{readable(at_hand)} may be used. Give it more memory, or make it smaller (--size)."
-    )
+    each = PASS_COPIES * network.architecture.width * network.dtype.itemsize + 36
+    return height * width * each
+
+
+def images_at_once(
+    network: PreparedNetwork, height: int, width: int, memory_bytes: float | None = None
+) -> int:
+    """Number of images of height x width in a pass, within `memory_bytes` beside them, or most of
+    what is free on the network's device. Raises InputError where not one fits."""
+    at_hand = 0.8 * free_memory(network.device) if memory_bytes is None else memory_bytes
+    needed = pass_bytes(network, height, width)
+    if needed > at_hand:
+        shorter = int(min(height, width) * math.sqrt(max(at_hand, 0) / needed))
+        raise InputError(
+            f"an image of {width}x{height} pixels takes {readable(needed)} to paint, and "
+            f"{readable(at_hand)} may be used: --size {max(1, shorter)} fits, or leave "
+            "--style-scale out, which paints it smaller"
+        )
+    # A CPU has nothing to gain from images side by side, but caches to lose.
+    return 1 if network.device.type == "cpu" else int(at_hand // needed)
 
 
 def precision_error(
@@ -175,7 +147,6 @@ COLUMNS = (
     "width_px",
     "seconds",
     "precision",
-    "tiled",
     "device",
     "variant",
     "psnr_to_float32",
@@ -228,7 +199,6 @@ def stylise_files(
                     "width_px": width,
                     "seconds": seconds,
                     "precision": prepared.precision,
-                    "tiled": plan_for(prepared, height, width).tiled,
                     "device": describe_device(device),
                     "variant": variant,
                     "psnr_to_float32": psnr,

@@ -16,7 +16,8 @@ from triptych.core.memory import OomRetry
 from triptych.core.progress import Progress
 from triptych.style.data.backbone import PoolingKind, load_backbone
 from triptych.style.data.images import read_image, resize
-from triptych.style.network.network import Architecture, TransformationNetwork
+from triptych.style.network.architecture import Architecture
+from triptych.style.network.network import TransformationNetwork
 from triptych.style.network.network_files import save_network
 from triptych.style.network.perceptual import LossSettings, PerceptualLoss
 from triptych.style.network.training import ADVICE, Trained

@@ -20,7 +20,6 @@ from triptych.style.data.images import resize_to
 from triptych.style.optimise.choices import Choices, load
 from triptych.style.optimise.objective import Objective
 from triptych.style.optimise.row_optimizer import RowOptimizer
-from triptych.style.optimise.styles import Style
 
 DIVERGED_FACTOR = 100.0
 DIVERGED_PATIENCE = 20
@@ -82,16 +81,16 @@ class Optimisation:
     def __init__(
         self,
         contents: Sequence[Tensor],
-        styles: Sequence[Style],
+        paintings: Sequence[Tensor],
         backbone: Backbone,
         choices: Choices,
         evaluations: int,
         start: Tensor | None = None,
     ) -> None:
         self._choices, self._evaluations = choices, evaluations
-        self._objective = Objective(backbone, choices, contents, styles)
+        self._objective = Objective(backbone, choices, contents, paintings)
         if start is None:
-            start = initial_images(contents, styles, choices)
+            start = initial_images(contents, paintings, choices)
         count, self._shape = len(start), start.shape[1:]
         rows = start.flatten(1).clone()
         optimizer = load("optimizers", choices.optimizer)
@@ -230,31 +229,32 @@ class Optimisation:
 
 def optimise(
     contents: Tensor,
-    styles: Tensor | Sequence[Style],
+    paintings: Tensor | Sequence[Tensor],
     backbone: Backbone,
     choices: Choices,
     evaluations: int,
 ) -> Optimised:
-    """Optimise contents [N, 3, H, W] in [0, 1] side by side, each towards its style.
+    """Optimise contents [N, 3, H, W] in [0, 1] side by side, each towards its painting.
 
-    `styles` are N, of paintings [3, h, w] of any sizes, or one for all. `backbone` has
-    the choices' pooling, and is normalised if they say so.
+    paintings: N, [3, h, w] of any sizes, or one for all
+    backbone: has the choices' pooling, and is normalised if they say so
     """
-    styles = list(styles) * (len(contents) if len(styles) == 1 else 1)
-    running = Optimisation(list(contents), styles, backbone, choices, evaluations)
+    paintings = list(paintings) * (len(contents) if len(paintings) == 1 else 1)
+    running = Optimisation(list(contents), paintings, backbone, choices, evaluations)
     while not running.finished:
         running.advance()
     return running.result()
 
 
-def initial_images(contents: Sequence[Tensor], styles: Sequence[Style], choices: Choices) -> Tensor:
-    """Where the images start, [N, 3, H, W]: the content, uniform noise, or the first painting."""
+def initial_images(
+    contents: Sequence[Tensor], paintings: Sequence[Tensor], choices: Choices
+) -> Tensor:
+    """Where the images start, [N, 3, H, W]: the content, uniform noise, or the painting."""
     if choices.initialisation == "content":
         return torch.stack(list(contents))
     height, width = contents[0].shape[1:]
     if choices.initialisation == "style":
-        first = [style if isinstance(style, Tensor) else style[0].image for style in styles]
-        return torch.stack([resize_to(image, height, width) for image in first])
+        return torch.stack([resize_to(image, height, width) for image in paintings])
     # Drawn on the CPU, so that the noise, one for all, is the same on every device.
     noise = torch.rand(3, height, width, generator=torch.Generator().manual_seed(0))
     return torch.stack([noise] * len(contents)).to(contents[0])

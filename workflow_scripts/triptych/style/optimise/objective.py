@@ -10,7 +10,6 @@ from triptych.core.device import precision_context
 from triptych.style.data.backbone import Backbone
 from triptych.style.losses import content_term, total_variation
 from triptych.style.optimise.choices import Choices, load
-from triptych.style.optimise.styles import Style, guide, style_targets
 
 
 @dataclass(frozen=True)
@@ -28,14 +27,14 @@ class Terms:
 
 
 class Objective:
-    """Losses of N images against N contents [3, H, W] and N styles, of paintings of any size."""
+    """Losses of N images against N contents [3, H, W] and N paintings [3, h, w] of any size."""
 
     def __init__(
         self,
         backbone: Backbone,
         choices: Choices,
         contents: Sequence[Tensor],
-        styles: Sequence[Style],
+        paintings: Sequence[Tensor],
     ) -> None:
         self._backbone, self._choices = backbone, choices
         self._device = contents[0].device
@@ -43,7 +42,7 @@ class Objective:
         self._style_loss = load("style_losses", choices.style_loss)
         with torch.no_grad():
             self._contents = torch.cat([self._content_target(image[None]) for image in contents])
-            targets = [style_targets(style, self._painting_statistics) for style in styles]
+            targets = [self._painting_statistics(image[None]) for image in paintings]
         self._style_targets = [torch.stack(layer) for layer in zip(*targets, strict=True)]
 
     def terms(self, images: Tensor, part: slice = slice(None)) -> Terms:
@@ -108,17 +107,11 @@ class Objective:
         """The content layer of [1, 3, H, W]."""
         return self._features(image)[self._choices.content_layer].contiguous()
 
-    def _painting_statistics(self, painting: Tensor, mask: Tensor | None) -> list[Tensor]:
+    def _painting_statistics(self, painting: Tensor) -> list[Tensor]:
         """Statistics [...] of a painting [1, 3, h, w], one a style layer."""
         features = self._features(painting)
-        statistics = []
-        for name in self._choices.style_layers:
-            layer = features[name]
-            if mask is not None:
-                height, width = layer.shape[2:]
-                layer = layer * guide(mask, (height, width))
-            statistics.append(self._style_loss.statistics(layer)[0].to(painting.dtype))
-        return statistics
+        layers = (features[name] for name in self._choices.style_layers)
+        return [self._style_loss.statistics(layer)[0].to(painting.dtype) for layer in layers]
 
     def _features(self, images: Tensor) -> dict[str, Tensor]:
         with precision_context(self._device, self._choices.precision):

@@ -13,10 +13,9 @@ from torch import Tensor
 from triptych.core.memory import return_freed_memory
 from triptych.style.data.backbone import Backbone
 from triptych.style.data.image_files import shape_along
-from triptych.style.data.images import enlarged, resize_to
+from triptych.style.data.images import enlarged, resize, resize_to
 from triptych.style.optimise.choices import Choices, methods
 from triptych.style.optimise.gatys import Optimisation
-from triptych.style.optimise.styles import Painting
 
 
 @dataclass(frozen=True)
@@ -58,8 +57,8 @@ class CoarseToFine:
 
     images: [N, 3, H, W] in [0, 1], at the full size: the content
     begun:  what the first scale begins from and the others take detail from, of the same shape
-    style:  paintings as large as they came
-    stroke: their size against the images', along their shorter sides
+    painting: [3, h, w], as large as it came
+    stroke: its size against the images', along their shorter sides
     finest: choices of the last scale where there are coarser ones (default: `choices`)
     """
 
@@ -67,7 +66,7 @@ class CoarseToFine:
         self,
         images: Tensor,
         begun: Tensor,
-        style: Sequence[Painting],
+        painting: Tensor,
         backbone: Backbone,
         choices: Choices,
         through: Sequence[Scale],
@@ -75,7 +74,7 @@ class CoarseToFine:
         stroke: float,
         finest: Choices | None = None,
     ) -> None:
-        self._originals, self._detailed, self._style = images, begun, style
+        self._originals, self._detailed, self._painting = images, begun, painting
         self._backbone, self._choices, self.scales = backbone, choices, list(through)
         self._stroke = stroke
         self._finest = choices if finest is None else finest
@@ -112,7 +111,8 @@ class CoarseToFine:
         scale = self.scales[self._number]
         height, width = scale.shape(*self._originals.shape[2:])
         small = resize_to(self._originals, height, width)
-        style = [painting.at(height, width, self._stroke) for painting in self._style]
+        side = max(1, round(self._stroke * min(height, width)))
+        painting = resize(self._painting, side)
         detailed = resize_to(self._detailed, height, width)
         if (before := self._finished) is None:
             start = detailed.clone()
@@ -121,7 +121,7 @@ class CoarseToFine:
         refined = 0 < self._number == len(self.scales) - 1
         return Optimisation(
             list(small),
-            [style] * len(small),
+            [painting] * len(small),
             self._backbone,
             self._finest if refined else self._choices,
             scale.evaluations,

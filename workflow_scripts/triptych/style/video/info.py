@@ -143,6 +143,27 @@ def open_video(path: str | Path) -> "InputContainer":
     return av.open(f"file:{path}", metadata_errors="replace")
 
 
+NO_FILMS = {"tty", "image2", "gif", "lrc", "srt", "subviewer", "webvtt", "ass"}
+"""FFmpeg's names of formats of texts and pictures that have a picture stream or look like one."""
+
+
+def holds_film(path: str | Path) -> bool:
+    """Whether a file's content is a film; a sound's cover picture is none."""
+    import av
+    import av.error
+    from av.stream import Disposition
+
+    try:
+        with open_video(path) as container:
+            name = container.format.name
+            if name in NO_FILMS or name.endswith("_pipe"):
+                return False
+            cover = Disposition.attached_pic
+            return not all(stream.disposition & cover for stream in container.streams.video)
+    except (av.error.FFmpegError, OSError, ValueError):
+        return False
+
+
 def audio_streams(container: "InputContainer") -> list["AudioStream"]:
     """The audio streams whose codec FFmpeg knows."""
     return [stream for stream in container.streams.audio if stream.codec_context is not None]

@@ -60,7 +60,7 @@ class VideoWriter:
             settings = {"crf": str(crf), "preset": "medium", "bf": "0", "threads": "4"}
             # x264 0.165's AVX-512 code of this gives the same frames other bytes now and then.
             settings["x264-params"] = "mbtree=0"
-        self._file = av.open(str(path), "w", format=container, container_options=options)
+        self._file = av.open(f"file:{path}", "w", format=container, container_options=options)
         self._stream: Any = self._file.add_stream(encoder, rate=fps, options=settings)
         context = self._stream.codec_context
         context.width, context.height = self._width, self._height

@@ -1,0 +1,148 @@
+"""Pictures and films that people bring to `triptych stylize`: accounted for, by content."""
+
+import io
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from random_networks import network
+
+from triptych.apps.pictures import stylizer
+from triptych.apps.pictures.network_stylizer import NetworkStylizer
+from triptych.cli import main
+from triptych.style.data import image_files
+from triptych.style.data.images import read_image, read_image_alpha, write_image
+from triptych.style.network.network_files import save_network
+
+av = pytest.importorskip("av")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    save_network("NET:2+a.SAFETENSORS", network(), {"origin": "test"})
+    return tmp_path
+
+
+def stylize(*arguments: str) -> int:
+    command = ["stylize", "--style", "NET:2+a.SAFETENSORS", "--precision", "float32"]
+    return main([*command, *arguments])
+
+
+def write_film(path: str, form: str = "mp4") -> None:
+    """A film of three frames of 32x32 pixels."""
+    with av.open(f"file:{path}", "w", format=form) as container:
+        stream = container.add_stream("mpeg4", rate=10)
+        stream.width = stream.height = 32
+        for level in (0, 100, 200):
+            pixels = np.full((32, 32, 3), level, np.uint8)
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(pixels, format="rgb24")))
+        container.mux(stream.encode(None))
+
+
+def encoded(form: str, **options: object) -> bytes:
+    stream = io.BytesIO()
+    Image.fromarray(np.full((40, 40, 3), 128, np.uint8)).save(stream, form, **options)
+    return stream.getvalue()
+
+
+def test_of_a_folder_every_file_is_painted_or_listed_once_with_why(capsys):
+    painted = {
+        "a.mpo": encoded("JPEG"),
+        "png.jpg": encoded("PNG"),
+        "scan.dat": encoded("TIFF"),
+        "take 1:b+~.png": encoded("PNG"),
+    }
+    left_out = {
+        "raw.NEF": encoded("TIFF"),
+        "telephone.jpg": b"\0\0\0\x18ftypheic" + bytes(20),
+        "notes.txt": b"holiday\n\x1b[1m",
+        "song.mp3": b"ID3" + bytes(40),
+        "empty.png": b"",
+    }
+    Path("in/more").mkdir(parents=True)
+    for name, content in {**painted, **left_out, ".hidden": b"", "Thumbs.db": b""}.items():
+        Path("in", name).write_bytes(content)
+    Path("in/gone.jpg").symlink_to("nowhere")
+    write_film("in/clip:1.3gp")
+    write_film("in/film.bin")
+    assert stylize("in", "in/a.mpo", "-o", "in/out") == 2
+    said = capsys.readouterr().err
+    for name in (*left_out, "gone.jpg", "more"):
+        assert (
+            sum(line.startswith(f"triptych stylize: in/{name}") for line in said.splitlines()) == 1
+        )
+    assert "6 of 13 inputs done" in said
+    made = {path.name for path in Path("in/out").iterdir()}
+    assert made == {
+        *("a.png", "png.jpg", "scan.png", "take 1:b+~.png"),
+        *("clip:1.mp4", "film.mp4"),
+    }
+    with av.open("file:in/out/clip:1.mp4") as container:
+        assert sum(1 for _ in container.decode(video=0)) == 3
+
+
+def test_no_file_that_is_there_is_written_over(capsys):
+    write_film("clip.mov", "mov")
+    write_image("photo.png", torch.rand(3, 32, 32))
+    for name in ("clip.mp4", "PHOTO.png", "x.png"):
+        Path(name).write_bytes(b"something else")
+    Path("other").mkdir()
+    shutil.copy("photo.png", "other")
+    assert stylize("clip.mov", "other/photo.png", "-o", ".") == 0
+    assert stylize("photo.png", "-o", "x.png") == 2
+    assert "x.png exists" in capsys.readouterr().err
+    assert {Path(name).read_bytes() for name in ("clip.mp4", "PHOTO.png", "x.png")} == {
+        b"something else"
+    }
+    assert Path("clip-2.mp4").is_file() and Path("photo-2.png").is_file()
+    assert stylize("photo.png", "-o", "x.png", "--overwrite") == 0
+    assert read_image("x.png").shape == (3, 32, 32)
+
+
+def test_what_is_transparent_leaves_no_fringe_when_it_is_made_smaller():
+    rows, columns = np.mgrid[:120, :120]
+    alpha = np.clip(50.5 - np.hypot(rows - 60, columns - 60), 0, 1)
+    pixels = np.zeros((120, 120, 4), np.uint8)
+    pixels[..., 0], pixels[..., 3] = 255, np.rint(255 * alpha)
+    Image.fromarray(pixels).save("disc.png")
+    assert stylize("disc.png", "--size", "33", "--strength", "0", "-o", "x.png") == 0
+    rgb, opacity = read_image_alpha("x.png")
+    seen = opacity[0] > 0
+    assert 0.3 < seen.float().mean() < 0.7 and opacity.unique().numel() > 10
+    assert rgb[1:, seen].max() <= 1.01 / 255 and rgb[0, seen].min() >= 1 - 1.01 / 255
+    expected = Image.open("disc.png").resize((33, 33), Image.Resampling.BICUBIC).getchannel("A")
+    np.testing.assert_allclose(opacity[0] * 255, np.asarray(expected), atol=5)
+
+
+@pytest.mark.parametrize(
+    ("form", "mode"),
+    [("JPEG", "RGB"), ("JPEG", "L"), ("PNG", "RGBA"), ("PNG", "P"), ("TIFF", "1")],
+)
+def test_a_huge_picture_is_read_where_it_is_made_smaller(form, mode, monkeypatch, capsys):
+    monkeypatch.setattr(image_files, "MOST_PIXELS", 300 * 400 - 1)
+    smooth = Image.linear_gradient("L").resize((400, 300)).convert("RGB").convert(mode)
+    smooth.save("huge", form)
+    assert stylize("huge", "-o", "x.png") == 2
+    assert "400x300 pixels" in capsys.readouterr().err
+    assert stylize("huge", "--size", "30", "--strength", "0", "-o", "x.png") == 0
+    expected = np.asarray(smooth.convert("RGB").resize((40, 30), Image.Resampling.BICUBIC))
+    found = (read_image("x.png") * 255).permute(1, 2, 0).numpy()
+    # Of dithered black and white alone the two reductions differ.
+    assert np.abs(found - expected).mean() < (20 if mode == "1" else 2)
+
+
+def test_sides_that_a_result_cannot_have_are_told_before_it_is_painted(monkeypatch, capsys):
+    monkeypatch.setattr(NetworkStylizer, "render", lambda *_: pytest.fail("painted"))
+    write_image("wide.png", torch.zeros(3, 16, 16_400))
+    write_image("line.png", torch.zeros(3, 1, 900))
+    assert stylize("wide.png", "-o", "x.webp") == 2
+    assert "x.webp: 16400x16 pixels" in capsys.readouterr().err
+    assert stylize("line.png", "--size", "512", "-o", "x.png") == 2
+    assert "--size 512 makes it 460800x512" in capsys.readouterr().err
+    assert stylizer.MOST_PIXELS < 460_800 * 512
+    with pytest.raises(image_files.InputError, match="65500"):
+        image_files.check_target("x.JPG", 1, 65_501)
