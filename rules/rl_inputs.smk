@@ -93,6 +93,6 @@ rule rl_prepare:
     params:
         task=RL.task,
         source=RL.data_source,
-        code=code("rl_prepare"),
+        code=code("rl_prepare", methods=RL.environment_module),
     script:
         "../workflow_scripts/rl/prepare.py"

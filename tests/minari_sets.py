@@ -1,4 +1,4 @@
-"""A Minari data set of Ant, recorded here with random actions."""
+"""Minari data sets, recorded here with random actions."""
 
 import gymnasium
 import numpy as np
@@ -7,13 +7,19 @@ NAME = "triptych/ant-v0"
 STEPS = 40
 
 
-def record(episodes=4, environment="Ant-v5", name=NAME):
-    """Record episodes and keep them; what was seen, done and paid, and how it ended, of each."""
+def record(episodes=4, environment="Ant-v5", name=NAME, bounds=None, **options):
+    """Record episodes and keep them; what was seen, done and paid, and how it ended, of each.
+
+    bounds: of the actions that are recorded, if others than the environment's.
+    """
     # Its own collector needs jax; what that would hand on is this.
     from minari import create_dataset_from_buffers
     from minari.data_collector import EpisodeBuffer
 
-    simulation, recorded, buffers = gymnasium.make(environment, max_episode_steps=STEPS), [], []
+    simulation = gymnasium.make(environment, max_episode_steps=STEPS, **options)
+    if bounds:
+        simulation = gymnasium.wrappers.RescaleAction(simulation, *bounds)
+    recorded, buffers = [], []
     simulation.action_space.seed(0)
     for episode in range(episodes):
         seen, done, paid, ends = [simulation.reset(seed=episode)[0]], [], [], []

@@ -1,5 +1,6 @@
 """Data sets of Minari: what they hold in D4RL's layout, and what is said where they aren't."""
 
+import json
 import sys
 
 import h5py
@@ -9,6 +10,7 @@ from minari_sets import NAME, record
 
 from triptych.core.errors import InputError
 from triptych.rl.tasks.minari import write_minari
+from triptych.rl.tasks.recording import DatasetError
 from triptych.rl.tasks.task import task_from
 from triptych.rl.tasks.transitions import prepare, read_transitions
 
@@ -55,11 +57,57 @@ def test_where_the_package_is_missing_it_is_said_how_to_install_it(folder, monke
 
 
 def test_a_data_set_that_is_neither_here_nor_to_be_had_is_named(folder):
-    with pytest.raises(
-        InputError, match=r"no/such-v0 can't be read in .*minari download no/such-v0"
-    ):
+    with pytest.raises(InputError, match=r"no/such-v0 is not in .*minari download no/such-v0"):
         write_minari("no/such-v0", folder / "ant.hdf5")
+    with pytest.raises(InputError, match=r"no/such has no version; expected no/such-v0"):
+        write_minari("no/such", folder / "ant.hdf5")
     assert not (folder / "ant.hdf5").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "left", "message"),
+    [
+        ("main_data.hdf5", 0.5, "can't be read in .*ant-v0.*delete it"),
+        ("main_data.hdf5", 0, "can't be read in .*ant-v0.*delete it"),
+        ("metadata.json", 0.5, "can't be read in .*ant-v0.*delete it"),
+    ],
+)
+def test_a_data_set_that_was_cut_short_is_named(folder, name, left, message):
+    record(1)
+    (path,) = folder.rglob(name)
+    path.write_bytes(path.read_bytes()[: int(left * path.stat().st_size)])
+    with pytest.raises(InputError, match=message):
+        write_minari(NAME, folder / "ant.hdf5")
+
+
+def test_a_data_set_without_episodes_is_refused(folder):
+    record(1)
+    (path,) = folder.rglob("metadata.json")
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"total_episodes": 0}))
+    with pytest.raises(InputError, match="has no episodes"):
+        write_minari(NAME, folder / "ant.hdf5")
+
+
+def test_actions_lie_between_the_data_sets_own_bounds(folder):
+    """The set's actions are of -0.05 to 0.05, the environment's of -1 to 1."""
+    recorded = record(bounds=(-0.05, 0.05))
+    write_minari(NAME, folder / "ant.hdf5")
+    prepare(folder / "ant.hdf5", ANT, "minari", folder / "t.safetensors", folder / "d.csv")
+    done = np.concatenate([actions for _, actions, *_ in recorded])
+    kept = read_transitions(folder / "t.safetensors").actions
+    assert abs(done).max() < 0.06
+    np.testing.assert_allclose(kept[:10], 20 * done[:10], rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("environment", "options", "found"),
+    [("Ant-v4", {}, "Ant-v4"), ("Ant-v5", {"healthy_reward": 2.0}, "Ant-v5 .*healthy_reward")],
+)
+def test_data_of_another_environment_are_refused_by_name(folder, environment, options, found):
+    record(1, environment, **options)
+    write_minari(NAME, folder / "ant.hdf5")
+    with pytest.raises(DatasetError, match=f"env_spec: expected data of Ant-v5, found {found}"):
+        prepare(folder / "ant.hdf5", ANT, "minari", folder / "t.safetensors", folder / "d.csv")
 
 
 def test_what_is_no_vector_is_refused_by_name(folder):

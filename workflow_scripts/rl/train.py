@@ -17,7 +17,7 @@ from triptych.rl.networks.algorithm import Widths, algorithm_class
 from triptych.rl.networks.sampling import DeviceData
 from triptych.rl.pruning.stack import prune_stack
 from triptych.rl.tasks.task import task_from
-from triptych.rl.tasks.transitions import read_transitions
+from triptych.rl.tasks.transitions import read_horizon, read_transitions
 from triptych.rl.training.learner import StepSettings
 from triptych.rl.training.mixed_learner import sparse_runs
 from triptych.rl.training.train import TrainingSettings, policies_of, train
@@ -48,7 +48,9 @@ with job(snakemake):
     settings = TrainingSettings(
         algorithms=algorithms,
         steps=StepSettings.from_table(training),
-        evaluation=EvaluationSettings.from_table(params.evaluation, task),
+        evaluation=EvaluationSettings.from_table(
+            params.evaluation, task, read_horizon(snakemake.input.transitions)
+        ),
         updates=training["updates"],
         evaluate_every=params.evaluation["every"],
         checkpoint_every=training["checkpoint_every"],

@@ -63,6 +63,10 @@ def _export(options: argparse.Namespace) -> int:
             raise InputError(f"{options.policy} is no policy: it has no vae.d1.weight")
         arrays = acting_arrays(policy.arrays, algorithm)
         written = [output, output.parent / READER]
+        if output.name.casefold() == READER:
+            raise InputError(f"{output}: {READER} is the reader's name; choose another for -o")
+        if output.resolve() == options.policy.resolve():
+            raise InputError(f"{output} is the policy itself; choose another name for -o")
         for path in written:
             text = path.read_bytes() if path.is_file() else None
             if path.exists() and not options.force and text != reader().encode():

@@ -91,15 +91,19 @@ class Workflow:
     def methods(self, wildcards: Any) -> list[str]:
         """The modules of a stack's criteria, algorithms and environment (core/provenance.py)."""
         rows = self.rows(wildcards.task, wildcards.stack)
-        environment = self.config["tasks"][wildcards.task].get("environment", "")
-        users = [environment.partition(":")[0]] if ":" in environment else []
         criteria = dict.fromkeys(run["method"] for run in rows if run["method"] != DENSE)
         algorithms = self.algorithms(wildcards) if rows[0]["trained"] else {}
         return [
             *(f"triptych.rl.pruning.criteria.{name}" for name in criteria),
             *(f"triptych.rl.algorithms.{ALGORITHMS[name].file}" for name in algorithms),
-            *users,
+            *self.environment_module(wildcards),
         ]
+
+    def environment_module(self, wildcards: Any) -> list[str]:
+        """The user's module that registers a task's environment, if it has one."""
+        environment = self.config["tasks"][wildcards.task].get("environment", "")
+        module, colon, _ = environment.partition(":")
+        return [module] if colon else []
 
     def pruning(self, wildcards: Any) -> dict[str, dict[str, Any]]:
         """Settings of the prunings of a stack by name, with the transitions that each takes."""

@@ -14,7 +14,7 @@ from triptych.rl.networks.algorithm import Algorithm
 from triptych.rl.networks.observations import Scaling
 from triptych.rl.networks.stacked import Parameters
 from triptych.rl.tasks.environments import episodes_of
-from triptych.rl.tasks.task import Task
+from triptych.rl.tasks.task import HORIZON, Task
 
 STEPS_DRAWN = 100
 """Steps whose latents are drawn at once."""
@@ -29,11 +29,15 @@ class EvaluationSettings:
     candidates: int  # sampled actions of a BCQ act: 100 (sfujim/BCQ), 10 (BEAR's BCQ)
     seed: int  # of the episodes, beside each run's own
     task: Task
+    horizon: int = HORIZON  # of an environment without a time limit
 
     @classmethod
-    def from_table(cls, table: Mapping[str, Any], task: Task) -> "EvaluationSettings":
+    def from_table(
+        cls, table: Mapping[str, Any], task: Task, horizon: int = HORIZON
+    ) -> "EvaluationSettings":
         """Settings of the config's `rl.evaluation`."""
-        return cls(**{key: value for key, value in table.items() if key != "every"}, task=task)
+        settings = {key: value for key, value in table.items() if key != "every"}
+        return cls(**settings, task=task, horizon=horizon)
 
 
 @torch.no_grad()
@@ -58,7 +62,7 @@ def evaluate(
     first = next(iter(parameters.values()))
     device, dtype = first.device, first.dtype
     acting = algorithm.acting(settings.candidates)
-    simulation = episodes_of(settings.task, policies * episodes)
+    simulation = episodes_of(settings.task, policies * episodes, settings.horizon)
     starts = [start for seed in seeds for start in _starts(settings.seed, seed, update, episodes)]
     observations = simulation.reset(starts).reshape(policies, episodes, -1)
     running = np.ones((policies, episodes), dtype=bool)

@@ -1,132 +1,185 @@
 """Episodes of any task in lock-step, with actions in [-1, 1] whatever the environment's bounds."""
 
-from collections.abc import Callable, Sequence
-from contextlib import closing
-from dataclasses import dataclass
-from functools import partial
+import json
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.vector import SyncVectorEnv
-from numpy.typing import NDArray
+from gymnasium.spaces import Box
 
 from triptych.core.errors import InputError
-from triptych.rl.tasks.locomotion import HORIZON, Array, Flags, Locomotion
-from triptych.rl.tasks.task import SIZES, Task
+from triptych.rl.tasks.locomotion import Array, Flags, Locomotion
+from triptych.rl.tasks.spaces import Spaces, brief, expected_space
+from triptych.rl.tasks.task import HORIZON, SIZES, Task
 
-
-@dataclass(frozen=True)
-class Spaces:
-    """Sizes of a task's observations and actions, the actions' bounds [A], steps of an episode."""
-
-    task: str
-    observation_size: int
-    low: Array
-    high: Array
-    horizon: int = HORIZON
-
-    @property
-    def action_size(self) -> int:
-        """Numbers in an action."""
-        return self.low.size
-
-    @property
-    def scaled(self) -> bool:
-        """Whether bounds are others than -1 and 1."""
-        return bool((self.low != -1).any() or (self.high != 1).any())
-
-    def narrowed(self, actions: NDArray[np.float32]) -> NDArray[np.float32]:
-        """From the environment's bounds to [-1, 1]; the same array where those are the bounds."""
-        if not self.scaled:
-            return actions
-        return (2 * (actions - self.low) / (self.high - self.low) - 1).astype(np.float32)
-
-    def widened(self, actions: Array) -> Array:
-        """From [-1, 1] to the environment's bounds."""
-        if not self.scaled:
-            return actions
-        return self.low + (actions + 1) / 2 * (self.high - self.low)
+TRIED_STEPS = 300
+"""Steps of `try_environment`."""
+APPEARANCE = ("render_mode", "width", "height", "camera_id", "camera_name", "default_camera_config")
+"""Arguments of an environment that change its pictures alone."""
+RESET = "; expected an observation and a dict"
+STEP = "; expected an observation, a reward, terminated, truncated and a dict"
 
 
 def spaces_of(task: Task) -> Spaces:
     """A task's sizes and bounds.
 
-    Raises InputError where gymnasium knows no such environment, or observations are no vectors or
-    actions not bounded vectors.
+    Raises InputError where gymnasium can't make its environment, or observations are no vectors or
+    actions not bounded vectors of real numbers.
     """
     if task.paper:
         size, ones = SIZES[task.paper][0], np.ones(SIZES[task.paper][1])
         return Spaces(task.name, size, -ones, ones)
-    return _of_environment(task)
-
-
-def _of_environment(task: Task) -> Spaces:
     with closing(_make(task)) as environment:
-        observation_space = environment.observation_space
-        action_space = environment.action_space
-        limit = environment.spec.max_episode_steps if environment.spec else None
+        return _spaces(task, environment)
+
+
+def _spaces(task: Task, environment: "gymnasium.Env[Any, Any]") -> Spaces:
+    observation_space, action_space = environment.observation_space, environment.action_space
     for space, what in ((observation_space, "observations"), (action_space, "actions")):
-        if not isinstance(space, gymnasium.spaces.Box) or len(space.shape) != 1:
-            raise InputError(_refused(task, f"its {what} are {space}; expected a Box of one axis"))
-    assert isinstance(observation_space, gymnasium.spaces.Box)
-    assert isinstance(action_space, gymnasium.spaces.Box)
-    if not action_space.is_bounded():
-        text = f"its actions are {action_space}; expected bounds on both sides"
-        raise InputError(_refused(task, text))
+        if expected := expected_space(space, what == "actions"):
+            raise _refused(task, f"its {what} are {brief(str(space))}; {expected}")
+    assert isinstance(observation_space, Box) and isinstance(action_space, Box)
     low, high = (np.asarray(bound, np.float64) for bound in (action_space.low, action_space.high))
-    return Spaces(task.name, observation_space.shape[0], low, high, limit or HORIZON)
+    limit = environment.spec.max_episode_steps if environment.spec else None
+    return Spaces(task.name, observation_space.shape[0], low, high, limit)
 
 
-def episodes_of(task: Task, count: int) -> "Locomotion | GymnasiumEpisodes":
-    """`count` episodes: the paper's tasks by our own lock-step loop, others by gymnasium's."""
-    return Locomotion(task.paper, count) if task.paper else GymnasiumEpisodes(task, count)
+def try_environment(task: Task) -> Spaces:
+    """A task's sizes and bounds, after its environment was stepped at both bounds and at random.
+
+    Raises InputError for what would stop an evaluation after hours of training.
+    """
+    if task.paper:
+        return spaces_of(task)
+    with closing(GymnasiumEpisodes(task, 1)) as episodes:
+        size, generator = episodes.action_size, np.random.default_rng(0)
+        actions = generator.uniform(-1, 1, (TRIED_STEPS, 1, size))
+        actions[:2] = [[-np.ones(size)], [np.ones(size)]]
+        episodes.reset([0])
+        for step, action in enumerate(actions):
+            _, _, ended = episodes.step(action, np.ones(1, bool))
+            if ended:
+                episodes.reset([step])
+        return episodes.spaces
+
+
+def recorded_elsewhere(task: Task, recorded: Mapping[str, Any]) -> str:
+    """The environment of a data set where it isn't the task's; "" where it is.
+
+    recorded: `id` and `kwargs` of gymnasium's EnvSpec, as JSON holds them.
+    """
+    with closing(_make(task)) as environment:
+        spec = environment.spec
+    if spec is None:
+        return ""
+    theirs, ours = _arguments(recorded.get("kwargs") or {}), _arguments(spec.kwargs)
+    if recorded.get("id") == spec.id and theirs == ours:
+        return ""
+    return f"{recorded.get('id')} with options {theirs or 'none'}"
+
+
+def _arguments(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of an environment as JSON holds them, without those of its pictures."""
+    numbers = {key: value for key, value in kwargs.items() if key not in APPEARANCE}
+    arguments: dict[str, Any] = json.loads(json.dumps(numbers, default=str))
+    return arguments
+
+
+def episodes_of(task: Task, count: int, horizon: int = HORIZON) -> "Locomotion | GymnasiumEpisodes":
+    """`count` episodes: the paper's tasks by our own lock-step loop, others by gymnasium.
+
+    horizon: steps after which episodes are cut where the environment has no limit.
+    """
+    return Locomotion(task.paper, count) if task.paper else GymnasiumEpisodes(task, count, horizon)
 
 
 class GymnasiumEpisodes:
     """Episodes of any environment with vectors for observations and actions (`spaces_of`).
 
-    An environment that has no time limit of its own is cut where `Spaces.horizon` says.
+    Faults of the environment are raised as InputError. horizon: as for `episodes_of`.
     """
 
-    def __init__(self, task: Task, episodes: int) -> None:
-        self._spaces = _of_environment(task)
-        self.horizon = self._spaces.horizon
-        make: list[Callable[[], Any]] = [partial(_make, task)] * episodes
-        self._environments = SyncVectorEnv(make)
+    def __init__(self, task: Task, episodes: int, horizon: int = HORIZON) -> None:
+        self._task = task
+        self._environments = [_make(task) for _ in range(episodes)]
+        self.spaces = _spaces(task, self._environments[0])
+        self.horizon = self.spaces.horizon or horizon
+        self._observations = np.zeros((episodes, self.spaces.observation_size))
 
     @property
     def action_size(self) -> int:
         """Numbers in an action."""
-        return self._spaces.low.size
+        return self.spaces.action_size
+
+    def close(self) -> None:
+        """Close the environments."""
+        for environment in self._environments:
+            environment.close()
 
     def reset(self, seeds: Sequence[int]) -> Array:
         """Start all episodes, each from its seed; observations [E, S]."""
-        return np.asarray(self._environments.reset(seed=list(seeds))[0], np.float64)
+        for episode, seed in enumerate(seeds):
+            with _faults(self._task, "its reset", RESET):
+                observation, _ = self._environments[episode].reset(seed=seed)
+                self._observations[episode] = self._checked(observation)
+        return self._observations.copy()
 
     def step(self, actions: Array, active: Flags) -> tuple[Array, Array, Flags]:
         """Apply actions [E, A] in [-1, 1]; observations, rewards, whether the episode ended.
 
-        gymnasium restarts an episode that has ended; where `active` is false nothing counts.
+        Where `active` is false nothing happens, and the reward is 0.
         """
-        space = self._environments.action_space
-        wide = self._spaces.widened(np.clip(actions, -1, 1)).astype(space.dtype)
-        observations, rewards, ended, cut, _ = self._environments.step(wide)
-        return (
-            np.asarray(observations, np.float64),
-            np.where(active, rewards, 0.0),
-            active & (np.asarray(ended) | np.asarray(cut)),
-        )
+        rewards, ended = np.zeros(len(active)), np.zeros(len(active), bool)
+        wide = self.spaces.widened(np.clip(actions, -1, 1))
+        for episode in np.flatnonzero(active).tolist():
+            environment = self._environments[episode]
+            with _faults(self._task, "its step", STEP):
+                action = wide[episode].astype(environment.action_space.dtype)
+                observation, reward, terminated, truncated, _ = environment.step(action)
+                self._observations[episode] = self._checked(observation)
+                rewards[episode] = np.asarray(reward, np.float64).item()
+                ended[episode] = bool(terminated) or bool(truncated)
+            if not np.isfinite(rewards[episode]):
+                raise _refused(self._task, f"a step's reward is {reward}; expected finite numbers")
+        return self._observations.copy(), rewards, ended
+
+    def _checked(self, observation: Any) -> Array:
+        """An observation as numbers. Raises InputError for NaN, infinity or another shape."""
+        found, size = np.asarray(observation, np.float64), self.spaces.observation_size
+        if found.shape != (size,):
+            text = f"an observation has the shape {found.shape}; expected its space's, ({size},)"
+            raise _refused(self._task, text)
+        if not np.isfinite(found).all():
+            text = f"an observation is {brief(str(found))}; expected finite numbers"
+            raise _refused(self._task, text)
+        return found
+
+
+@contextmanager
+def _faults(task: Task, doing: str, expected: str = "") -> Iterator[None]:
+    """Raise what a task's environment raises as an InputError with its place."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"({place.filename}, line {place.lineno})"
+        raised = f"{doing} raised {type(error).__name__}: {brief(str(error))} {where}{expected}"
+        raise _refused(task, raised) from error
 
 
 def _make(task: Task) -> "gymnasium.Env[Any, Any]":
-    try:
-        return gymnasium.make(task.environment, disable_env_checker=True, **task.options)
-    except (gymnasium.error.Error, ImportError, TypeError) as error:
-        raise InputError(
-            _refused(task, f"{error}; expected an id of gymnasium's, or module:id of your own")
-        ) from error
+    with _faults(task, "gymnasium.make"):
+        try:
+            return gymnasium.make(task.environment, disable_env_checker=True, **task.options)
+        except (gymnasium.error.Error, ImportError) as error:
+            expected = "expected an id of gymnasium's, or module:id of your own"
+            raise _refused(task, f"{brief(str(error))}; {expected}") from error
 
 
-def _refused(task: Task, why: str) -> str:
-    return f"config: rl.tasks.{task.name}.environment is {task.environment!r}: {why}"
+def _refused(task: Task, why: str) -> InputError:
+    return InputError(f"config: rl.tasks.{task.name}.environment is {task.environment!r}: {why}")

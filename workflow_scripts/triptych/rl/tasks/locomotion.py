@@ -12,15 +12,10 @@ from importlib.resources import as_file, files
 
 import mujoco
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from triptych.rl.tasks.task import SIZES, task_named
-
-Array = NDArray[np.float64]
-Flags = NDArray[np.bool_]
-
-HORIZON = 1000
-"""Steps after which D4RL's and gymnasium's wrappers cut an episode (a time-out)."""
+from triptych.rl.tasks.spaces import Array, Flags
+from triptych.rl.tasks.task import HORIZON, SIZES, task_named
 
 
 @dataclass(frozen=True)

@@ -4,16 +4,18 @@ The package `minari` is optional. It knows where its data sets lie (MINARI_DATAS
 ~/.minari/datasets) and where they are published.
 """
 
+import json
 import logging
 import os
+import re
 from typing import Any
 
 import h5py
 import numpy as np
-from gymnasium.spaces import Box
 
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
+from triptych.rl.tasks.spaces import brief, expected_space
 
 logger = logging.getLogger(__name__)
 
@@ -23,28 +25,11 @@ INSTALL = "pip install 'minari[hdf5,hf]'"
 def write_minari(dataset: str, path: str | os.PathLike[str]) -> None:
     """Write a Minari data set, "mujoco/ant/expert-v0" for instance, as HDF5 in D4RL's layout.
 
-    An episode's last step is a time-out unless the environment ended there. Raises InputError where
-    the package or the data set isn't there, or observations or actions are no vectors.
+    An episode's last step is a time-out unless the environment ended there. The file's attributes
+    hold the bounds of the actions and the environment (`read_recording`). Raises InputError where
+    the package or the data set isn't there or is damaged, or observations or actions are no
+    vectors.
     """
-    loaded = _loaded(dataset)
-    for space, what in (
-        (loaded.observation_space, "observations"),
-        (loaded.action_space, "actions"),
-    ):
-        if not isinstance(space, Box) or len(space.shape) != 1:
-            raise InputError(
-                f"the Minari data set {dataset} has {what} that are {space}; expected a Box of one "
-                "axis: make a data set of vectors of it"
-            )
-    episodes = [_columns(dataset, episode) for episode in loaded]
-    with atomic_path(path) as temporary, h5py.File(temporary, "w") as stream:
-        stream.attrs["source"] = f"minari {dataset}"
-        for key in episodes[0]:
-            stream[key] = np.concatenate([columns[key] for columns in episodes])
-    logger.info("%s: %d episodes of %s", path, loaded.total_episodes, dataset)
-
-
-def _loaded(dataset: str) -> Any:
     try:
         import minari
     except ImportError as error:
@@ -52,22 +37,55 @@ def _loaded(dataset: str) -> Any:
             f"the Minari data set {dataset} is asked for, and the package minari isn't installed; "
             f"install it where this job runs: {INSTALL}"
         ) from error
+    if not re.search(r"-v\d+$", dataset):
+        raise InputError(f"the Minari data set {dataset} has no version; expected {dataset}-v0")
     try:
-        return minari.load_dataset(dataset, download=True)
+        loaded = minari.load_dataset(dataset, download=True)
+        _check_spaces(dataset, loaded)
+        episodes = [_columns(dataset, episode) for episode in loaded]
+    except InputError:
+        raise
     except Exception as error:  # whatever a broken file, a wrong name or the network raises
         from minari.storage.datasets_root_dir import get_dataset_path
 
+        place, reason = get_dataset_path(dataset), brief(str(error))
+        if place.exists():
+            raise InputError(
+                f"the Minari data set {dataset} can't be read in {place} ({reason}); it may have "
+                "been cut short: delete it, and download or record it again"
+            ) from error
         raise InputError(
-            f"the Minari data set {dataset} can't be read in {get_dataset_path()}, nor downloaded "
-            f"({error}); correct the name (minari list remote), or minari download {dataset} where "
-            "there is a network and set MINARI_DATASETS_PATH"
+            f"the Minari data set {dataset} is not in {place.parent} and can't be downloaded "
+            f"({reason}); correct the name (minari list remote), or minari download {dataset} "
+            "where there is a network and set MINARI_DATASETS_PATH"
         ) from error
+    if not episodes:
+        raise InputError(f"the Minari data set {dataset} has no episodes; expected at least one")
+    with atomic_path(path) as temporary, h5py.File(temporary, "w") as stream:
+        stream.attrs["source"] = f"minari {dataset}"
+        stream.attrs["action_low"] = loaded.action_space.low
+        stream.attrs["action_high"] = loaded.action_space.high
+        if loaded.env_spec is not None:
+            spec = {"id": loaded.env_spec.id, "kwargs": loaded.env_spec.kwargs}
+            stream.attrs["env_spec"] = json.dumps(spec, default=str)
+        for key in episodes[0]:
+            stream[key] = np.concatenate([columns[key] for columns in episodes])
+    logger.info("%s: %d episodes of %s", path, loaded.total_episodes, dataset)
+
+
+def _check_spaces(dataset: str, loaded: Any) -> None:
+    """Raise InputError where observations or actions are no vectors of real numbers in bounds."""
+    spaces = {"observations": loaded.observation_space, "actions": loaded.action_space}
+    for what, space in spaces.items():
+        if expected := expected_space(space, what == "actions"):
+            text = f"has {what} that are {brief(str(space))}; {expected}"
+            raise InputError(f"the Minari data set {dataset} {text}")
 
 
 def _columns(dataset: str, episode: Any) -> dict[str, np.ndarray]:
     """One episode's rows by D4RL's keys."""
     observations, steps = np.asarray(episode.observations, np.float32), len(episode.rewards)
-    if len(observations) != steps + 1:
+    if not steps or len(observations) != steps + 1:
         raise InputError(
             f"the Minari data set {dataset} has {len(observations)} observations of {steps} steps "
             f"in episode {episode.id}; expected one more than steps"

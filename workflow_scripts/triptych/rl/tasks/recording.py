@@ -1,10 +1,11 @@
 """A recording in D4RL's HDF5 layout, read and checked."""
 
+import json
 import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from triptych.rl.tasks.environments import Spaces
-from triptych.rl.tasks.locomotion import Flags
+from triptych.rl.tasks.spaces import Flags, Spaces
 
 logger = logging.getLogger(__name__)
 
@@ -23,8 +23,13 @@ PathLike = str | os.PathLike[str]
 MATRICES = ("observations", "actions")
 FLAGS = ("terminals", "timeouts")
 KEYS = ("observations", "actions", "rewards", "terminals", "timeouts")
+NEXT = "next_observations"
 ROUNDING = 1e-5
 """How far beyond its bounds an action may lie, as a part of half of their distance."""
+SMALLEST_SHARE = 1e-4
+"""Least part of the distance of their bounds that actions use, unless they never change."""
+JOINTS = 1e-5
+"""Share of rows that may not be followed by their next observation, as where files are joined."""
 LAYOUT = "See docs/own-study.md for the layout of such files."
 LARGEST_RATIO = 2000
 """Largest plausible ratio of claimed to stored bytes; deflate reaches 1032."""
@@ -56,17 +61,32 @@ class Recording:
         return ends if ends.size and ends[-1] == last else np.append(ends, last)
 
 
-def read_recording(path: PathLike, spaces: Spaces | None = None) -> Recording:
+def read_recording(
+    path: PathLike, spaces: Spaces | None = None, published: bool = False
+) -> Recording:
     """Read and check an HDF5 file in D4RL's layout, against a task's sizes and bounds if given.
 
-    Actions come back in [-1, 1], which are also the bounds without `spaces`. Raises DatasetError
-    for whatever is missing or wrong.
+    Actions come back in [-1, 1]; those are the bounds without `spaces`, and the file's attributes
+    `action_low` and `action_high` go before. published: rows that are not followed by their next
+    observation stay as they are, as D4RL's own loader takes them. Raises DatasetError for whatever
+    is missing or wrong.
     """
     with _opened(path) as stream:
         _check_layout(path, stream, spaces)
         columns = {key: _read_column(path, stream[key], key) for key in KEYS}
+        unmarked = _unmarked_ends(path, stream, columns)
+        spaces = _own_bounds(stream, spaces)
+    if len(unmarked):
+        _check_unmarked(path, unmarked, columns, published)
     columns["actions"] = _narrowed(path, columns["actions"], spaces)
     return Recording(**columns)
+
+
+def recorded_environment(path: PathLike) -> dict[str, Any] | None:
+    """`id` and `kwargs` of the EnvSpec of gymnasium that a file's attribute `env_spec` holds."""
+    with _opened(path) as stream:
+        spec: dict[str, Any] | None = json.loads(stream.attrs.get("env_spec", "null"))
+        return spec
 
 
 @contextmanager
@@ -78,6 +98,12 @@ def _opened(path: PathLike) -> Iterator[h5py.File]:
     except FileNotFoundError as error:
         advice = "Correct the path in the config."
         raise DatasetError(path, "file", "an HDF5 file", "nothing there", advice) from error
+    except BlockingIOError as error:
+        advice = "Close the program that writes it, and run again."
+        raise DatasetError(path, "file", "a file to read", "one that is locked", advice) from error
+    except PermissionError as error:
+        advice = "Let it be read by you (chmod u+r)."
+        raise DatasetError(path, "file", "a file to read", "permission denied", advice) from error
     except (DatasetError, MemoryError):
         raise
     except Exception as error:  # h5py raises many kinds for a damaged file
@@ -90,12 +116,15 @@ def _check_layout(path: PathLike, stream: h5py.File, spaces: Spaces | None) -> N
     """Check keys, shapes, types and sizes, without reading the rows."""
     for key in KEYS:
         if not isinstance(stream.get(key), h5py.Dataset):
+            if isinstance(link := stream.get(key, getlink=True), h5py.ExternalLink):
+                found, advice = f"a link to {link.filename}", "Put that file where the link leads."
+                raise DatasetError(path, key, "a dataset in another file", found, advice)
             found = "the keys " + (", ".join(sorted(stream)) or "(none)")
             advice = f"D4RL's layout has {', '.join(KEYS)}: rename or add {key}."
             raise DatasetError(path, key, "a dataset of that name", found, advice)
         _check_shape_and_dtype(path, stream[key], key, len(stream["observations"]))
     claimed = sum(stream[key].nbytes for key in KEYS)
-    size = Path(path).stat().st_size
+    size = sum(_stored_bytes(path, stream[key]) for key in KEYS)
     if claimed > LARGEST_RATIO * size:
         found = f"datasets that claim {claimed} bytes"
         advice = "They were announced and never written: write or download the file again."
@@ -127,6 +156,71 @@ def _check_shape_and_dtype(path: PathLike, dataset: h5py.Dataset, key: str, rows
         raise DatasetError(path, key, expected, f"{len(dataset)} rows")
 
 
+def _stored_bytes(path: PathLike, dataset: h5py.Dataset) -> int:
+    """Bytes of a dataset's values in the files that hold them.
+
+    Raises DatasetError for a virtual one whose sources aren't all there: HDF5 reads zeros instead.
+    """
+    if not dataset.is_virtual:
+        return int(dataset.id.get_storage_size())
+    stored, mapped, own = 0, 0, Path(dataset.file.filename)
+    for source in dataset.virtual_sources():
+        file = own if source.file_name == "." else own.parent / source.file_name
+        try:
+            with h5py.File(file, "r") as stream:
+                stored += _stored_bytes(path, stream[source.dset_name])
+        except (OSError, KeyError) as error:
+            found = f"no {source.dset_name} in {file}"
+            advice = "Put the file of this virtual dataset there."
+            raise DatasetError(path, dataset.name, "all its sources", found, advice) from error
+        mapped += source.vspace.get_select_npoints()
+    if mapped < dataset.size:
+        found = f"{mapped} of {dataset.size} values in its sources"
+        raise DatasetError(path, dataset.name, "all its values", found)
+    return stored
+
+
+def _own_bounds(stream: h5py.File, spaces: Spaces | None) -> Spaces | None:
+    """The spaces with a file's own bounds of actions, if it has some."""
+    low, high = (stream.attrs.get(name) for name in ("action_low", "action_high"))
+    if spaces is None or low is None or high is None:
+        return spaces
+    own = replace(spaces, low=np.asarray(low, np.float64), high=np.asarray(high, np.float64))
+    if (own.low != spaces.low).any() or (own.high != spaces.high).any():
+        told = spaces.task, own.low, own.high, spaces.low, spaces.high
+        logger.warning("%s: actions of %s to %s become the environment's %s to %s", *told)
+    return own
+
+
+def _unmarked_ends(
+    path: PathLike, stream: h5py.File, columns: dict[str, NDArray[Any]]
+) -> NDArray[np.int64]:
+    """Rows without an end whose `next_observations`, if there are any, are not the next row's."""
+    following = stream.get(NEXT)
+    if not isinstance(following, h5py.Dataset):
+        return np.empty(0, np.int64)
+    observations = columns["observations"]
+    if following.shape != observations.shape:
+        raise DatasetError(path, NEXT, f"shape {observations.shape}", f"shape {following.shape}")
+    same = np.isclose(following[:-1], observations[1:], rtol=1e-4, atol=1e-5).all(1)
+    return np.flatnonzero(~(same | columns["terminals"][:-1] | columns["timeouts"][:-1]))
+
+
+def _check_unmarked(
+    path: PathLike, rows: NDArray[np.int64], columns: dict[str, NDArray[Any]], published: bool
+) -> None:
+    """Make few rows of `_unmarked_ends` time-outs, in place. Raises DatasetError for more."""
+    found = f"other observations after {len(rows)} rows without an end, first row {rows[0]}"
+    if published:
+        logger.warning("%s: %s; used as D4RL's loader uses them", path, found)
+    elif len(rows) <= JOINTS * len(columns["rewards"]):
+        columns["timeouts"][rows] = True
+        logger.warning("%s: %s; taken as time-outs", path, found)
+    else:
+        advice = "Mark the last step of each episode, and keep its steps in order."
+        raise DatasetError(path, NEXT, "the observations of the next rows", found, advice)
+
+
 def _read_column(path: PathLike, dataset: h5py.Dataset, key: str) -> NDArray[Any]:
     """One key's rows as float32 or bool, every value checked."""
     if key in FLAGS:
@@ -155,7 +249,7 @@ def _narrowed(path: PathLike, actions: Floats, spaces: Spaces | None) -> Floats:
     """Actions scaled from a task's bounds to [-1, 1]. Raises DatasetError for one beyond them."""
     bounds = (spaces.low, spaces.high) if spaces else (-1.0, 1.0)
     low, high = (np.broadcast_to(np.float64(bound), actions.shape[1:]) for bound in bounds)
-    slack = ROUNDING * (high - low) / 2
+    slack = ROUNDING * (high - low) / 2 + np.spacing(np.maximum(abs(low), abs(high)), dtype="f4")
     beyond = np.argwhere((actions < low - slack) | (actions > high + slack))
     if len(beyond):
         (row, column), count = beyond[0], len(np.unique(beyond[:, 0]))
@@ -164,4 +258,11 @@ def _narrowed(path: PathLike, actions: Floats, spaces: Spaces | None) -> Floats:
         advice = "Clip them if the simulation clipped them too, or scale them to the task's range."
         found = f"{spread} in {count} rows, first in row {row}"
         raise DatasetError(path, "actions", expected, found, advice)
-    return spaces.narrowed(actions) if spaces else actions
+    narrowed = spaces.narrowed(actions) if spaces else actions
+    used = np.ptp(narrowed[:, low < high], axis=0).max(initial=0) / 2
+    if 0 < used < SMALLEST_SHARE:
+        expected = f"actions that use their bounds, {low.min():g} to {high.max():g}"
+        found = f"{actions.min():.3g} to {actions.max():.3g}"
+        advice = "Give the environment's Box the bounds of what its actuators can do."
+        raise DatasetError(path, "actions", expected, found, advice)
+    return narrowed

@@ -6,13 +6,21 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file, save_file
 
 from triptych.core.files import atomic_path, write_csv
-from triptych.rl.tasks.environments import spaces_of
-from triptych.rl.tasks.recording import DatasetError, Floats, PathLike, Recording, read_recording
-from triptych.rl.tasks.task import Task
+from triptych.rl.tasks.environments import recorded_elsewhere, try_environment
+from triptych.rl.tasks.recording import (
+    DatasetError,
+    Floats,
+    PathLike,
+    Recording,
+    read_recording,
+    recorded_environment,
+)
+from triptych.rl.tasks.spaces import Spaces
+from triptych.rl.tasks.task import HORIZON, Task
 
 logger = logging.getLogger(__name__)
 
@@ -44,11 +52,20 @@ def q_learning_transitions(recording: Recording) -> Transitions:
     )
 
 
-def write_transitions(path: PathLike, transitions: Transitions) -> None:
-    """Write transitions.safetensors, replacing it at once."""
+def write_transitions(path: PathLike, transitions: Transitions, horizon: int | None = None) -> None:
+    """Write transitions.safetensors, replacing it at once.
+
+    horizon: length of the longest recorded episode, of a task without a limit.
+    """
     arrays = {key: np.ascontiguousarray(value) for key, value in vars(transitions).items()}
     with atomic_path(path) as temporary:
-        save_file(arrays, temporary)
+        save_file(arrays, temporary, {"horizon": str(horizon)} if horizon else None)
+
+
+def read_horizon(path: PathLike) -> int:
+    """Steps after which to cut episodes of a task without a limit, from `write_transitions`."""
+    with safe_open(path, framework="numpy") as stored:
+        return int((stored.metadata() or {}).get("horizon", HORIZON))
 
 
 def read_transitions(path: PathLike, max_transitions: int | None = None) -> Transitions:
@@ -94,13 +111,50 @@ def dataset_summary(recording: Recording, task: Task, source: str, file: str) ->
 def prepare(
     source_path: PathLike, task: Task, source: str, transitions_path: PathLike, table_path: PathLike
 ) -> None:
-    """Check one HDF5 file and write the transitions and the one-row table that it gives."""
-    recording = read_recording(source_path, spaces_of(task))
+    """Write the transitions and the one-row table of one HDF5 file.
+
+    A task's environment is tried before, and the file is checked against it. Raises InputError or
+    DatasetError for what is wrong with either.
+    """
+    spaces, published = try_environment(task), source.startswith("d4rl")
+    recorded = recorded_environment(source_path)
+    if recorded and (other := recorded_elsewhere(task, recorded)):
+        expected, advice = f"data of {task.environment}", "Give the task that environment."
+        raise DatasetError(source_path, "env_spec", expected, other, advice)
+    recording = read_recording(source_path, spaces, published)
+    horizon = _checked_horizon(source_path, recording, spaces, published)
     transitions = q_learning_transitions(recording)
     if len(transitions.rewards) == 0:
         expected = "at least one row that is not a time-out"
         raise DatasetError(source_path, "timeouts", expected, "time-outs only")
-    write_transitions(transitions_path, transitions)
+    write_transitions(transitions_path, transitions, horizon)
     summary = dataset_summary(recording, task, source, Path(source_path).name)
     write_csv(summary, table_path)
     logger.info("%s: %d transitions", source_path, len(transitions.rewards))
+
+
+def _checked_horizon(
+    path: PathLike, recording: Recording, spaces: Spaces, published: bool
+) -> int | None:
+    """Length of the longest episode, of a task without a limit.
+
+    Raises DatasetError for an episode beyond a task's limit, or without limit or end.
+    """
+    ends = recording.episode_ends()
+    lengths = np.diff(ends, prepend=-1)
+    longest = int(lengths.argmax())
+    found = (
+        f"{lengths[longest]} steps without an end, from row {ends[longest] + 1 - lengths[longest]}"
+    )
+    if spaces.horizon is None:
+        if not (recording.terminals | recording.timeouts).any():
+            expected = f"the ends of episodes, as {spaces.task} has no time limit"
+            advice = f"Mark them, or set rl.tasks.{spaces.task}.options.max_episode_steps."
+            raise DatasetError(path, "timeouts", expected, found, advice)
+        return int(lengths[longest])
+    if lengths[longest] > spaces.horizon:
+        expected = f"episodes of at most {spaces.horizon} steps, the time limit of {spaces.task}"
+        if not published:
+            raise DatasetError(path, "timeouts", expected, found, "Mark where episodes were cut.")
+        logger.warning("%s: expected %s, found %s; used as it is", path, expected, found)
+    return None
