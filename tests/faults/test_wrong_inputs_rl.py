@@ -137,6 +137,17 @@ def test_a_wrong_policy_is_refused(sandbox, kind):
     sandbox.check()
 
 
+@pytest.mark.parametrize("name", ["policy.c", "sub/../policy.c", "POLICY.C", "p.safetensors"])
+def test_an_export_overwrites_neither_its_reader_nor_its_policy(sandbox, name):
+    save_file(decoder(), sandbox.here / "p.safetensors")
+    (sandbox.here / "sub").mkdir()
+    arguments = ("p.safetensors", "--force", "-o", name)
+    sandbox.command_refuses("policy", "export", *arguments, said=(name, "choose another"))
+    assert sandbox.triptych("policy", "export", "p.safetensors", "-o", "hop-0.95")[0] == 0
+    assert unpack("hop-0.95").arrays.keys() == decoder().keys()
+    sandbox.check("hop-0.95", "policy.c")
+
+
 def test_what_a_policy_says_of_itself_names_no_other_folder(sandbox):
     row = {"task": "../../home/evil", "method": "a/b", "sparsity_percent": 95, "seed": 0}
     about = {"rows": [row], "settings": {"phi": 0.05}}

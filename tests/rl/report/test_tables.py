@@ -1,5 +1,6 @@
 """Tables: numbers, layouts, files."""
 
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -105,6 +106,15 @@ def test_a_cell_says_how_many_seeds_are_left_after_a_divergence():
     assert hopper["BCQ, SNIP"].endswith(f"({seeds - 1} of {seeds} seeds)")
     assert "seeds)" not in hopper["BCQ, Dense"] + hopper["BCQ, GraSP"]
     assert table.caption.endswith("Runs that diverged have no score and are left out.")
+
+
+def test_success_rates_are_told_apart():
+    runs = run_scores(synthetic.scores())
+    runs["score"] = runs["score"] / 100
+    long = scores_long(runs, sparsity_percent=95, scale="demo", units={"hopper": "return"})
+    cells = scores_table(long).rows[0][1:]
+    assert re.fullmatch(r"0\.\d{3} \[-?\d\.\d{3}, \d\.\d{3}\]", cells[0])
+    assert re.match(r"-?\d\.\d ", cells[2])  # normalised scores keep one decimal
 
 
 def test_two_seeds_show_no_interval_not_even_over_all_tasks():

@@ -23,6 +23,8 @@ OPTIONS = {
     "seed": "seed",
 }
 """Keys of a row by the command's options that choose one."""
+LISTED = 40
+"""Rows that an error lists."""
 
 
 @dataclass(frozen=True)
@@ -123,9 +125,12 @@ def _row_of(path: Path, filters: Mapping[str, Any]) -> StoredPolicy:
     if len(matches) != 1:
         named = (
             [f"--{option} {row[key]}" for option, key in OPTIONS.items() if key in row]
-            for row in policies.rows
+            for row in (policies.rows if not matches else [policies.rows[k] for k in matches])
         )
-        rows = "\n".join("  " + " ".join(options) for options in named)
+        lines = ["  " + " ".join(options) for options in named]
+        if (more := len(lines) - LISTED) > 0:
+            lines[LISTED:] = [f"  and {more} more"]
+        rows = "\n".join(lines)
         problem = "no row is" if not matches else f"{len(matches)} rows are"
         raise InputError(f"{path}: {problem} what was asked for; choose one of\n{rows}")
     (k,) = matches

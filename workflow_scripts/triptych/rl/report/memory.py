@@ -23,8 +23,6 @@ from triptych.rl.report.labels import (
 MEGABYTE = 1_000_000  # bytes; Table 1 fits decimal megabytes only
 # Table 1's published bytes fit these two tasks (equal shapes) and not Hopper.
 PUBLISHED_TASKS = ("halfcheetah", "walker2d")
-BREAK_EVEN_PERCENT = 80
-"""Sparse indices take 20 bytes a weight kept (two int64 and a float32), dense takes 4."""
 CASE = ("method", "sparsity_percent", "format")
 Case = tuple[str, float, str]
 """Values of CASE."""
@@ -66,11 +64,14 @@ def _memory_panel(axes: Axes, cells: pd.DataFrame) -> None:
         axes.plot(line.index, line, color=FORMAT_COLOURS[form], label=name, **look)
         if top in line:
             savings.append(f"{name}: {dense / line[top]:.1f}{TIMES}")
-    at, place = (BREAK_EVEN_PERCENT, 0.97), {"xycoords": ("data", "axes fraction")}
-    axes.axvline(at[0], color=MUTED, linewidth=0.9, linestyle=(0, (2, 2)))
+    even = break_even_percent(means["coo"], dense)
+    at, place = (even or top, 0.97), {"xycoords": ("data", "axes fraction")}
     text: dict[str, Any] = {"textcoords": "offset points", "ha": "right", "va": "top"}
     text |= {"fontsize": 7, **place}
-    axes.annotate(f"break-even {at[0]} %", at, xytext=(-4, 0), rotation=90, color=MUTED, **text)
+    if even:
+        axes.axvline(even, color=MUTED, linewidth=0.9, linestyle=(0, (2, 2)))
+        name = f"break-even {even:.0f} %"
+        axes.annotate(name, at, xytext=(-4, 0), rotation=90, color=MUTED, **text)
     text |= {"bbox": {"facecolor": "white", "edgecolor": "none", "pad": 2}, "linespacing": 1.5}
     axes.annotate("\n".join(savings), at, xytext=(-17, 0), zorder=1, color=INK, **text)
     printed = cells[cells["published"].notna()]
@@ -82,6 +83,18 @@ def _memory_panel(axes: Axes, cells: pd.DataFrame) -> None:
     axes.set_xticks([0, 20, 40, 60, 80, top])
     axes.set_ylim(0, None)
     axes.set_xlabel("weights pruned (%)")
+
+
+def break_even_percent(sparse: pd.Series, dense: float) -> float | None:
+    """The sparsity from which the sparse file is smaller than the dense one; None if never.
+
+    sparse: megabytes by percent of sparsity, which fall with it. Near 80% for large networks, as an
+    index and value take 20 bytes (two int64 and a float32) where a dense weight takes 4.
+    """
+    if sparse.min() >= dense:
+        return None
+    falling = sparse.sort_index(ascending=False)
+    return float(np.interp(dense, falling, falling.index.astype(float)))
 
 
 def _published_case(row: str) -> Case:

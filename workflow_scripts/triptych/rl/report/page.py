@@ -18,7 +18,7 @@ from triptych.rl.report.masks import emptied_table
 from triptych.rl.report.memory import table1_table
 from triptych.rl.report.scores import with_observations
 from triptych.rl.report.sensors import cut_table
-from triptych.rl.report.tables import comparisons_table, scores_table, variants_table
+from triptych.rl.report.tables import comparisons_table, decimals, scores_table, variants_table
 
 TITLES = {
     "rl_figure1": "Figure 1. Score against sparsity, SNIP.",
@@ -174,7 +174,10 @@ def datasets_table(datasets: pd.DataFrame, units: Mapping[str, str]) -> Table:
         source = SOURCES.get(kind, kind)
         returned, score = (
             f"{number(row[f'{name}_mean'], digits)} ± {number(row[f'{name}_std'], digits)}"
-            for name, digits in (("return", 0), ("score_normalised", 1))
+            for name, digits in (
+                ("return", decimals(row["return_mean"]) - 1),
+                ("score_normalised", 1),
+            )
         )
         counts = {name: f"{int(row[name]):,}" for name in COUNTS}
         rows.append(

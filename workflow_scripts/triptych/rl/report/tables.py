@@ -56,6 +56,7 @@ def scores_table(long: pd.DataFrame) -> Table:
     for task in tasks:
         name, unit = task_title(of_tasks, task), units[task]
         columns += [(name, "score" if unit == NORMALISED else unit), (name, "ratio to dense")]
+    digits = _decimals_by_task(of_tasks)
     seeds_of = of_tasks.groupby("algorithm")["seeds"].max().astype(int)
     fewer = (of_tasks["seeds"] < of_tasks["algorithm"].map(seeds_of)).any()
     if together:
@@ -70,7 +71,7 @@ def scores_table(long: pd.DataFrame) -> Table:
             line = [f"{algorithm}, {METHOD_LABELS[method]}"]
             for task in tasks:
                 cell = cells[cells["task"] == task]
-                text = interval_text(cell, ("value", "low", "high"), 1)
+                text = interval_text(cell, ("value", "low", "high"), digits[task])
                 seeds = most if cell.empty else int(cell["seeds"].iloc[0])
                 line.append(text if seeds == most else f"{text} ({seeds} of {most} seeds)")
                 ratio = ("ratio_to_dense", "ratio_low", "ratio_high")
@@ -95,6 +96,21 @@ def scores_table(long: pd.DataFrame) -> Table:
         columns=tuple(columns),
         rows=tuple(rows),
     )
+
+
+def decimals(values: ArrayLike) -> int:
+    """Decimals of returns of this size: 1 from 10 up, 2 from 1, 3 below, such as success rates."""
+    largest = np.nanmax(np.abs(np.asarray(values, float)), initial=0)
+    return 1 if largest >= 10 else 2 if largest >= 1 else 3
+
+
+def _decimals_by_task(long: pd.DataFrame) -> dict[str, int]:
+    """Decimals of each task's scores; those normalised have 1, whatever their size."""
+    unit = dict(zip(long["task"], long["unit"], strict=True))
+    return {
+        task: 1 if unit[task] in (NORMALISED, POINTS) else decimals(cells["value"])
+        for task, cells in long.groupby("task")
+    }
 
 
 def interval_text(cell: pd.DataFrame, columns: tuple[str, str, str], digits: int) -> str:
@@ -190,6 +206,7 @@ def comparisons_table(long: pd.DataFrame) -> Table:
     units = dict(zip(long["task"], long["unit"], strict=True))
     unit_of = {task: f" ({unit})" for task, unit in units.items() if unit != POINTS}
     headers = [task_title(long, task) + unit_of.get(task, "") for task in tasks]
+    digits = _decimals_by_task(long)
     rows = []
     key = ["registered", "algorithm", "sparsity_percent", "first", "second"]
     names: Any
@@ -199,7 +216,7 @@ def comparisons_table(long: pd.DataFrame) -> Table:
         line = [f"{algorithm}, {level:g} %", pair if registered else f"{pair} *"]
         for task in tasks:
             cell = cells[cells["task"] == task]
-            line.append(interval_text(cell, ("value", "low", "high"), 1))
+            line.append(interval_text(cell, ("value", "low", "high"), digits[task]))
         line.append(interval_text(cells[cells["task"] == ALL_TASKS], ("value", "low", "high"), 2))
         rows.append((not registered, tuple(line)))
     columns = ("", "Pair", *headers, "First scores more")
@@ -254,7 +271,7 @@ def variants_table(long: pd.DataFrame, variants: Mapping[str, Mapping[str, Any]]
 
     long: as `variants_long` returns it. variants: what config says of each.
     """
-    tasks, rows = tasks_in_order(long), []
+    tasks, digits, rows = tasks_in_order(long), _decimals_by_task(long), []
     runs: Any
     for (runs, of_runs), method, pruning in product(
         long.groupby(["algorithm", "sparsity_percent"]), CRITERIA, variants
@@ -266,8 +283,8 @@ def variants_table(long: pd.DataFrame, variants: Mapping[str, Mapping[str, Any]]
         line.append(described(method, variants[pruning]))
         for task in tasks:
             cell = cells[cells["task"] == task]
-            line.append(number(cell["value"].iloc[0], 1) if len(cell) else DASH)
-            line.append(interval_text(cell, ("gap", "low", "high"), 1))
+            line.append(number(cell["value"].iloc[0], digits[task]) if len(cell) else DASH)
+            line.append(interval_text(cell, ("gap", "low", "high"), digits[task]))
         rows.append(tuple(line))
     columns = [("", "Runs"), ("", "Method"), ("", "Pruned with")]
     for task in tasks:

@@ -13,7 +13,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from triptych.rl.tasks.spaces import Flags, Spaces
+from triptych.rl.tasks.spaces import Flags, Spaces, brief
 
 logger = logging.getLogger(__name__)
 
@@ -119,7 +119,7 @@ def _check_layout(path: PathLike, stream: h5py.File, spaces: Spaces | None) -> N
             if isinstance(link := stream.get(key, getlink=True), h5py.ExternalLink):
                 found, advice = f"a link to {link.filename}", "Put that file where the link leads."
                 raise DatasetError(path, key, "a dataset in another file", found, advice)
-            found = "the keys " + (", ".join(sorted(stream)) or "(none)")
+            found = "the keys " + (brief(", ".join(sorted(stream))) or "(none)")
             advice = f"D4RL's layout has {', '.join(KEYS)}: rename or add {key}."
             raise DatasetError(path, key, "a dataset of that name", found, advice)
         _check_shape_and_dtype(path, stream[key], key, len(stream["observations"]))

@@ -221,7 +221,7 @@ class _Training:
                 frame.loc[unscored, ["return", "score_normalised"]] = math.nan
                 frame.loc[unscored, "steps"] = 0
             means = frame.groupby("policy")["score_normalised"].mean()
-            shown = " ".join(f"{mean:.1f}" for mean in means)
+            shown = " ".join(f"{mean:.4g}" for mean in means)
             logger.info("update %d: %s scores %s", self.done, algorithm.name, shown)
             records += frame.assign(algorithm=algorithm.name, update=self.done).to_dict("records")
         return records
