@@ -8,10 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
 import torch
+import yaml
 from hub_site import REVISION, hub_site
 from PIL import Image
 from safetensors.torch import save
@@ -21,6 +23,7 @@ from triptych.audio.models.audio_encoders.passt import Settings as PasstSettings
 from triptych.audio.models.passt import Passt
 from triptych.style.data.architectures import Architecture, Convolution, Pooling
 
+SOURCES = Path(__file__).parents[2] / "resources" / "sources.yaml"
 PASST = "passt_tiny"
 SMALL_PASST = PasstSettings(
     stride=(10, 10), frames=98, dim=24, depth=1, heads=3, patchout=(1, 1), classes=5
@@ -101,7 +104,8 @@ def _noise(size: int) -> bytes:
 
 def _rl() -> Case:
     content = _noise(60_000)
-    path, mirror = "/gym_mujoco_v2/hopper_expert-v2.hdf5", "/resolve/hopper_expert-v2.hdf5"
+    entry = yaml.safe_load(SOURCES.read_text())["d4rl"]["files"]["hopper_medium-v2"]
+    path, mirror = (urlsplit(entry[key]).path for key in ("url", "mirror"))
 
     def params(address: str) -> dict[str, Any]:
         known = {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}

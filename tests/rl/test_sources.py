@@ -10,6 +10,9 @@ import yaml
 from triptych.rl.tasks.config import d4rl_file
 from triptych.rl.tasks.task import SIZES
 
+MIRROR = (
+    "https://huggingface.co/datasets/imone/D4RL/resolve/9ed58d8a76c12f4c1cb5db51fa71389e703d2ec5"
+)
 SOURCES = Path(__file__).parents[2] / "resources" / "sources.yaml"
 
 
@@ -29,7 +32,10 @@ def test_addresses_equal_d4rls(d4rl_files: dict[str, Any], monkeypatch: pytest.M
     for task, quality in product(TASKS, QUALITIES):
         about = {"environment": "Ant-v4"} if task == "ant" else {}
         file = d4rl_file(task, {"source": "d4rl", "quality": quality, **about})
-        assert d4rl_files[file]["url"] == infos.DATASET_URLS[f"{task}-{quality}-v2"]
+        entry = d4rl_files[file]
+        assert entry["url"] == infos.DATASET_URLS[f"{task}-{quality}-v2"]
+        assert entry["mirror"] == f"{MIRROR}/{file}.hdf5"
+        assert len(entry["sha256"]) == 64
 
 
 def test_sizes_fit_a_million_steps(d4rl_files: dict[str, Any]) -> None:

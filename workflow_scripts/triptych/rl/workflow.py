@@ -309,8 +309,7 @@ class Workflow:
         entry = with_quality(self.config["tasks"][wildcards.task], wildcards.quality)
         name = tables.d4rl_file(wildcards.task, entry)
         entry = self._downloads[name]
-        mirrors = [entry["mirror"]] if "mirror" in entry else []
-        return {"sha256": None, **entry, "name": name, "mirrors": mirrors}
+        return {**entry, "name": name, "mirrors": [entry["mirror"]]}
 
 
 def _units(widths: Mapping[str, Any]) -> str:
