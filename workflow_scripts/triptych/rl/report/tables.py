@@ -108,7 +108,7 @@ def _decimals_by_task(long: pd.DataFrame) -> dict[str, int]:
     """Decimals of each task's scores; those normalised have 1, whatever their size."""
     unit = dict(zip(long["task"], long["unit"], strict=True))
     return {
-        task: 1 if unit[task] in (NORMALISED, POINTS) else decimals(cells["value"])
+        str(task): 1 if unit[task] in (NORMALISED, POINTS) else decimals(cells["value"])
         for task, cells in long.groupby("task")
     }
 
