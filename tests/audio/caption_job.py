@@ -1,11 +1,9 @@
 """The caption stage as a process of its own, to be killed by tests: folder, server's address."""
 
-import logging
 import sys
 from pathlib import Path
 
 from triptych.audio.captions.stage import write_captions
-from triptych.core.errors import InputError
 from triptych.core.stopping import StopRequest
 
 TABLE = {
@@ -25,33 +23,15 @@ TABLE = {
 }
 
 
-def run(
-    folder: Path, stop=lambda: None, splits=("development",), published=None, **changes
-) -> None:
+def run(folder, stop=lambda: None, splits=("development",), published=None, **changes) -> None:
     """The stage on the tables in `folder`, its outputs there too."""
+    outputs = {name: folder / f"{name}.csv" for name in ("variations", "unfiltered", "rejected")}
+    outputs |= {"usage": folder / "usage.csv", "example": folder / "example.json"}
     table = {**TABLE, "cache": str(folder / "cache"), **changes}
-    write_captions(
-        folder / "clips.csv",
-        folder / "captions.csv",
-        table,
-        splits,
-        {
-            **{
-                name: folder / f"{name}.csv"
-                for name in ("variations", "unfiltered", "rejected", "usage")
-            },
-            "example": folder / "example.json",
-        },
-        published=published,
-        stop=stop,
-    )
+    clips, captions = folder / "clips.csv", folder / "captions.csv"
+    write_captions(clips, captions, table, splits, outputs, published=published, stop=stop)
 
 
 if __name__ == "__main__":
-    logging.basicConfig(stream=sys.stdout, level=logging.DEBUG)
     request = StopRequest()
-    try:
-        run(Path(sys.argv[1]), lambda: request.reason, base_url=sys.argv[2])
-    except InputError as problem:
-        print(problem)
-        raise
+    run(Path(sys.argv[1]), lambda: request.reason, base_url=sys.argv[2])

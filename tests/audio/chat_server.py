@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,7 +11,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 KEY = "sk-test-0123456789abcdefSECRET"  # pragma: allowlist secret
-
 GOOD = [
     "A dog barks twice near a busy road.",
     "Near a busy road, a dog gives two barks.",
@@ -24,37 +24,52 @@ def numbered(lines: list[str]) -> str:
     return "\n".join(f"{number}. {line}" for number, line in enumerate(lines, start=1))
 
 
-def completion(message: dict[str, Any], tokens: int = 95) -> dict[str, Any]:
+@dataclass
+class Reply:
+    """What is sent back: a body as JSON, or a text as it stands. wait: seconds before that."""
+
+    status: int = 200
+    body: Any = ""
+    headers: dict[str, str] = field(default_factory=dict)
+    wait: float = 0.0
+
+
+def completion(content: Any, reason: str = "stop", tokens: int = 95, **message: Any) -> Reply:
     """A whole answer with this message."""
-    choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": "stop"}
+    said = {"role": "assistant", "content": content, **message}
+    choice = {"index": 0, "message": said, "finish_reason": reason}
     usage = {"prompt_tokens": 140, "completion_tokens": tokens, "total_tokens": 140 + tokens}
     about = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "gpt"}
-    return {**about, "choices": [choice], "usage": usage}
+    return Reply(body={**about, "choices": [choice], "usage": usage})
+
+
+def error(status: int, message: str = "trouble", code: Any = None, **more: Any) -> Reply:
+    """An error as OpenAI words it."""
+    return Reply(status, {"error": {"message": message, "type": "error", "code": code, **more}})
 
 
 @dataclass
 class ChatServer:
     """What the server does, and what it saw.
 
-    `faults` are used up one a request, then `answer(prompt)` gives the text.
+    `faults` are used up one a request, then `answer(prompt, n)` gives the n-th reply to a prompt.
     """
 
-    faults: list[Callable[["Handler"], None]] = field(default_factory=list)
-    answer: Callable[[str], str] = lambda prompt: numbered(GOOD)
-    tokens: int = 95
+    faults: list[Reply] = field(default_factory=list)
+    answer: Callable[[str, int], Reply] = lambda prompt, n: completion(numbered(GOOD))
     delay: float = 0.0
-    port: int = 0
+    url: str = ""
     prompts: list[str] = field(default_factory=list)
     bodies: list[dict[str, Any]] = field(default_factory=list)
-    times: list[float] = field(default_factory=list)
     authorisations: set[str] = field(default_factory=set)
+    asked: Counter[str] = field(default_factory=Counter)
     most_open: int = 0
     open: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/v1"
+    def reply(self, prompt: str) -> Reply:
+        self.asked[prompt] += 1
+        return self.faults.pop(0) if self.faults else self.answer(prompt, self.asked[prompt])
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -63,31 +78,23 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         state = self.state
-        body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))))
-        prompt = body["messages"][0]["content"]
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         with state.lock:
             state.open += 1
             state.most_open = max(state.most_open, state.open)
-            state.authorisations.add(self.headers.get("Authorization", ""))
-            state.times.append(time.monotonic())
-            state.prompts.append(prompt)
+            state.authorisations.add(self.headers["Authorization"])
             state.bodies.append(body)
-            fault = state.faults.pop(0) if state.faults else None
-        try:
-            time.sleep(state.delay)
-            if fault is not None:
-                fault(self)
-            else:
-                self.send(200, completion({"content": state.answer(prompt)}, state.tokens))
-        finally:
-            with state.lock:
-                state.open -= 1
-
-    def send(self, status: int, body: Any) -> None:
-        content = json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
+            state.prompts.append(body["messages"][0]["content"])
+            reply = state.reply(state.prompts[-1])
+        time.sleep(state.delay + reply.wait)
+        with state.lock:
+            state.open -= 1
+        content = (reply.body if isinstance(reply.body, str) else json.dumps(reply.body)).encode()
+        self.send_response(reply.status)
+        html = content.startswith(b"<")
+        self.send_header("Content-Type", "text/html" if html else "application/json")
+        for name, value in {**reply.headers, "Content-Length": str(len(content))}.items():
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(content)
 
@@ -106,30 +113,10 @@ class _Server(ThreadingHTTPServer):
 def serving(**behaviour: Any) -> Iterator[ChatServer]:
     state = ChatServer(**behaviour)
     server = _Server(("127.0.0.1", 0), type("TheHandler", (Handler,), {"state": state}))
-    state.port = server.server_address[1]
+    state.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
     threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     try:
         yield state
     finally:
         server.shutdown()
         server.server_close()
-
-
-def error(status: int, code: str | None = None) -> Callable[[Handler], None]:
-    """An error as OpenAI words it, which echoes the key."""
-
-    def fault(handler: Handler) -> None:
-        message = f"Trouble with your key: {KEY}. You sent {handler.headers.get('Authorization')}"
-        about = {"message": message, "type": "error", "param": KEY, "code": code}
-        handler.send(status, {"error": about})
-
-    return fault
-
-
-def replying(message: dict[str, Any]) -> Callable[[Handler], None]:
-    return lambda handler: handler.send(200, completion(message))
-
-
-def silence(handler: Handler) -> None:
-    time.sleep(1)
-    handler.close_connection = True

@@ -1,33 +1,112 @@
 """Answers of language models: read in whatever form they come, checked without mercy."""
 
+import json
+
 import pytest
 from chat_server import GOOD, numbered
 
-from triptych.audio.captions.answers import choose, parse_answer
-from triptych.audio.captions.rules import problem_of
+from triptych.audio.captions.answers import parse_answer
+from triptych.audio.captions.rules import choose, problem_of
 
 CAPTION = "A dog barks two times beside a busy road."
-FORMS = ["{0}. {1}", "({0}) {1}", "{0} - {1}", "{2}) {1}", "Caption {0}: {1}", "**{0}.** {1}"]
-FORMS += ["[{0}] {1}", "#{0}: {1}", "**Sentence {2}** - {1}", "> {0}) {1}"]
-FORMS += ["- {1}", '{0}. "{1}"', "- {0}. {1}", "{1}"]
+
+# n: number, s: caption, l and L: letter, r and R: Roman, t: Roman in one sign, w: word, o: ordinal,
+# c: encircled, b: on black, f: full-width, a: Arabic, z: from zero, ~: new line.
+FORMS = """
+{n}. {s}|{n} {s}|{n}: {s}|{n} - {s}|{n}) {s}|[{n}] {s}|({n}) {s}|{n}.) {s}|{n}.{s}|#{n} {s}
+#{n}: {s}|No. {n}: {s}|{n}\\. {s}|**{n})** {s}|**{n}.** {s}|**{n}. {s}**|- {n}. {s}|> {n}) {s}
+{n}. - {s}|"{n}. {s}"|"{n}": "{s}",|**Caption {n}:** {s}|### Caption {n}~{s}
+**Caption {n}**~~{s}|Index {n}: {s}|Audio caption {n}: {s}|Z{n}. {s}|Caption {n} of 5: {s}
+caption_{n}: {s}|Caption {w}: {s}|{w}: {s}|{o}: {s}|{n}. Caption: {s}|**Sentence {l}** - {s}
+{l}) {s}|{L}. {s}|({l}) {s}|Option {L}: {s}|{r}. {s}|({r}) {s}|{R}. {s}|{t} {s}|{c} {s}|{c}{s}
+{b} {s}|{f}. {s}|\uff08{n}\uff09{s}|{n}\uff0e {s}|{n}\u3001{s}|{n}\t{s}|{n} \u2013 {s}|{n}- {s}
+{n}.\u00a0{s}|{n}\ufe0f\u20e3 {s}|{a}. {s}|{n}.~{s}|{n}~{s}|{n}.1 {s}|{n}/5 {s}|[{n}/5] {s}
+0{n}. {s}|{z}. {s}|{n}, {s}|{n}; {s}|{n} = {s}|{n} \u00b7 {s}|1. {s}|{n}. \u201e{s}\u201c
+{n}. \u00ab{s}\u00bb|{n}. \u201c{s}\u201d|{n}: "{s}",|{n}. {s} (9 words)|{n}. {s} [9 words]
+{n}. {s} \u2013 9 words
+"""
+FORMS = [form.replace("~", "\n") for line in FORMS.strip().split("\n") for form in line.split("|")]
+TABLES = ["| {n} | {s} |", "| {n} | {s} | 9 |"]
+UNNUMBERED = ["- {s}", "* {s}", "\u2192 {s}", "- [ ] {s}", "<li>{s}</li>", '"{s}"', "{s}"]
 
 
-def written(form: str) -> list[str]:
-    return [form.format(n + 1, line, "abcde"[n]) for n, line in enumerate(GOOD)]
+def written(form):
+    signs = {
+        "n": "12345",
+        "l": "abcde",
+        "L": "ABCDE",
+        "r": ["i", "ii", "iii", "iv", "v"],
+        "R": ["I", "II", "III", "IV", "V"],
+        "w": ["One", "Two", "Three", "Four", "Five"],
+        "o": ["First", "Second", "Third", "Fourth", "Fifth"],
+        "c": "\u2460\u2461\u2462\u2463\u2464",
+        "b": "\u2776\u2777\u2778\u2779\u277a",
+        "f": "\uff11\uff12\uff13\uff14\uff15",
+        "a": "\u0661\u0662\u0663\u0664\u0665",
+        "t": "\u2160\u2161\u2162\u2163\u2164",
+        "z": "01234",
+    }
+    return [
+        form.format(s=line, **{name: values[at] for name, values in signs.items()})
+        for at, line in enumerate(GOOD)
+    ]
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", [*FORMS, *TABLES, *UNNUMBERED])
 def test_every_form_of_numbering_is_read_without_what_stands_around(form):
     assert parse_answer("\r\n".join(written(form))) == GOOD
     lines = ["Sure! Here you go.", "", *written(form), "", "I hope this helps!"]
     assert choose([("\n".join(lines), "stop")], CAPTION, 5, 20).variations == tuple(GOOD)
 
 
-def test_a_json_list_is_read():
-    text = '["A dog barks at the gate.", "At the gate a dog barks."]'
-    assert parse_answer(text) == ["A dog barks at the gate.", "At the gate a dog barks."]
-    assert parse_answer('{"captions": ' + text + "}") == parse_answer(text)
-    assert parse_answer(f"```json\n{text}\n```") == parse_answer(text)
+@pytest.mark.parametrize("form", FORMS)
+def test_what_passes_never_begins_with_a_number_even_where_an_answer_is_incomplete(form):
+    for lines in (written(form)[2:3], written(form)[2:], written(form)[::-1], written(form)[::2]):
+        kept = choose([("\n".join(lines), "stop")], CAPTION, 5, 20).variations
+        assert set(kept) <= set(GOOD)
+
+
+@pytest.mark.parametrize(
+    "form", ["{n}. {s}", "{n} {s}", "Caption {n}: {s}", "({l}) {s}", "- {s}", "{s}"]
+)
+@pytest.mark.parametrize("indent", ["", "   "])
+def test_the_second_half_of_a_wrapped_line_is_joined(form, indent):
+    lines = [f"{line[:20].rsplit(' ', 1)[0]}\n{indent}" for line in GOOD]
+    rests = [line[line[:20].rindex(" ") + 1 :] for line in GOOD]
+    numbered_lines = [
+        form.format(n=at, l="abcde"[at - 1], s=line + rest)
+        for at, (line, rest) in enumerate(zip(lines, rests, strict=True), start=1)
+    ]
+    assert parse_answer("\n".join(numbered_lines)) == GOOD
+
+
+def test_a_list_in_one_line_is_taken_apart():
+    assert parse_answer(" ".join(written("{n}. {s}"))) == GOOD
+    assert parse_answer(" ".join(written("({n}) {s}"))) == GOOD
+
+
+JSON = {
+    "list": json.dumps(GOOD),
+    "single quotes": str(GOOD),
+    "a comma too many": json.dumps(GOOD)[:-1] + ",]",
+    "object": json.dumps({"captions": GOOD}),
+    "another name": json.dumps({"outputs": GOOD}),
+    "nested, fenced": "```json\n" + json.dumps({"result": {"captions": GOOD}}, indent=2) + "\n```",
+    "after words": "Here is the JSON:\n" + json.dumps({"captions": GOOD}) + "\nEnjoy!",
+    "objects": json.dumps([{"index": n, "caption": line} for n, line in enumerate(GOOD, 1)]),
+    "numbers as keys": json.dumps({str(n): line for n, line in enumerate(GOOD, 1)}),
+    "numbered keys": json.dumps({f"caption_{n}": line for n, line in enumerate(GOOD, 1)}),
+    "numbers in texts": json.dumps([f"{n} {line}" for n, line in enumerate(GOOD, 1)]),
+    "one text": json.dumps({"captions": [numbered(GOOD)]}),
+    "one line": json.dumps({"captions": numbered(GOOD).replace("\n", " ")}),
+    "lines": "\n".join(json.dumps({"text": line}) for line in GOOD),
+    "with thoughts": json.dumps({"reasoning": "The dog is there near the cars.", "captions": GOOD}),
+}
+
+
+@pytest.mark.parametrize("text", JSON.values(), ids=JSON)
+def test_json_of_several_shapes_is_read(text):
+    assert parse_answer(text) == GOOD
 
 
 def test_words_that_look_like_numbering_stay():
@@ -45,6 +124,7 @@ def test_words_that_look_like_numbering_stay():
         ("A dog barks at 7 pm.", "banned word (7 pm)"),
         ("I'm sorry, I cannot do that.", "no caption (I)"),
         ("2. A dog barks at the gate.", "no caption (2.)"),
+        ("2 A dog barks at the gate.", "no caption (2)"),
         ("A dog barks twice. Cars pass by.", "not one plain sentence (.)"),
         ("Is a dog barking near the road?", "not one plain sentence (?)"),
         ("A dog barks twice near a busy road and the", "not one plain sentence (the)"),
@@ -53,37 +133,24 @@ def test_words_that_look_like_numbering_stay():
         ("Vary the sentence length, but not the dog.", "no caption (Vary)"),
         ("Der Hund barks loudly near the road.", "not an English sentence (der)"),
         ("Hundo bojas dufoje apud vojo.", "not an English sentence"),
+        ("Birds chirp loudly.", None),
+        ("A record player crackles at an unheard-of pace.", None),
+        ("Rain pours while Mr. Smith's dog barks.", None),
+        ("A caf\u00e9 door opens and closes again.", None),
+        ("First, a dog barks and then a car passes by.", None),
+        ("A dog\u2019s bark is echoing off a wall; a bell rings.", None),
     ],
 )
-def test_what_breaks_a_rule_of_the_prompt_is_named(caption, problem):
+def test_what_breaks_a_rule_is_named_and_plain_english_passes(caption, problem):
     assert problem_of(caption, 20) == problem
 
 
-@pytest.mark.parametrize(
-    "caption",
-    [
-        "Birds chirp loudly.",
-        "A record player crackles at an unheard-of pace.",
-        "Rain pours while Mr. Smith's dog barks.",
-        "A caf\u00e9 door opens and closes again.",
-        "First, a dog barks and then a car passes by.",
-        "A dog\u2019s bark is echoing off a wall; a bell rings.",
-    ],
-)
-def test_plain_captions_in_english_are_let_in(caption):
-    assert problem_of(caption, 20) is None
-
-
-def test_good_captions_of_a_bad_answer_are_kept_and_the_bad_listed():
-    lines = [*GOOD[:3], "A dog is heard from afar.", "Short."]
-    result = choose([(numbered(lines), "stop")], "A dog barks.", 5, 20)
+def test_a_repair_fills_what_the_first_answer_lacks_and_the_bad_are_listed():
+    first = numbered([*GOOD[:3], "A dog is heard from afar.", "Short."])
+    result = choose([(first, "stop")], "A dog barks.", 5, 20)
     assert result.variations == tuple(GOOD[:3])
     problems = ["3 of 5 captions", "banned word (heard)", "too short (1 words)"]
     assert [bad.problem for bad in result.rejected] == problems
-
-
-def test_a_repair_fills_what_the_first_answer_lacks():
-    first = numbered([*GOOD[:3], "A dog is heard from afar."])
     second = numbered([GOOD[0], GOOD[3], "Once more " + "x " * 30, GOOD[4]])
     result = choose([(first, "stop"), (second, "stop")], "A dog barks.", 5, 20)
     assert (result.variations, result.rejected) == (tuple(GOOD), ())
@@ -97,33 +164,56 @@ def test_repetitions_and_what_was_cut_off_are_bad():
     assert [bad.problem for bad in result.rejected[1:]] == [again, again, "cut off"]
 
 
+NOTES = [
+    "The dog barks, so the sound comes first",
+    "Traffic passes by in the background of it",
+    "Two barks follow the noise of the cars",
+]
+TAGS = [
+    ("<think>", "</think>"),
+    ('<think type="long">', "</think>"),
+    ("<thinking>", "</thinking>"),
+    ("<thought>", "</thought>"),
+    ("<reasoning>", "</reasoning>"),
+    ("<seed:think>", "</seed:think>"),
+    ("[THINK]", "[/THINK]"),
+    ("\u25c1think\u25b7", "\u25c1/think\u25b7"),
+    ("&lt;think&gt;", "&lt;/think&gt;"),
+    ("<|begin_of_thought|>", "<|end_of_thought|>"),
+    ("<|START_THINKING|>", "<|END_THINKING|>"),
+    ("<|channel>thought\n", "<channel|>"),
+    ("<unused94>thought\n", "<unused95>"),
+    ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
+    ("<|channel|>analysis<|message|>", "<|channel|>final <|constrain|>json<|message|>"),
+    ("analysis", "assistantfinal"),
+    ("", "</think>"),
+]
+
+
+@pytest.mark.parametrize(("opens", "closes"), TAGS)
+@pytest.mark.parametrize("answer", [numbered(GOOD), "\n".join(GOOD), json.dumps(GOOD)])
+def test_thoughts_in_any_tags_are_dropped(opens, closes, answer):
+    for notes in ("\n".join(NOTES), numbered(NOTES)):
+        assert parse_answer(f"{opens}{notes}\n{closes}{answer}") == GOOD
+        if opens:
+            assert parse_answer(f"{opens}{notes}") == []
+
+
 LIST = numbered(GOOD)
-NOTES = numbered(
-    [
-        "The dog barks, so the sound comes first",
-        "Traffic passes by in the background of it",
-        "Two barks follow the noise of the cars",
-    ]
-)
-THOUGHTS = {
-    "deepseek": (f"<think>\n{NOTES}\n</think>\n\n{LIST}", 5),
-    "magistral": (f"[THINK]{NOTES}[/THINK]{LIST}", 5),
-    "kimi": (f"\u25c1think\u25b7{NOTES}\u25c1/think\u25b7{LIST}", 5),
-    "opened by the template": (f"{NOTES}\n</think>\n\n{LIST}", 5),
-    "never closed": (f"<think>\n{NOTES}", 0),
-    "thought after": (f"{LIST}\n<think>\n{NOTES}\n</think>", 5),
-    "heading": (f"**Thinking Process:**\n\n{NOTES}\n\n**Final Answer:**\n\n{LIST}", 0),
-    "explained after": (f"{LIST}\n\nExplanation:\n{NOTES}", 0),
-    "two lists": (f"{NOTES}\n\n{LIST}", 0),
+OTHERS = {
+    "thought after": (f"{LIST}\n<think>\n{numbered(NOTES)}\n</think>", 5),
+    "heading": (f"**Thinking Process:**\n\n{numbered(NOTES)}\n\n**Final Answer:**\n\n{LIST}", 0),
+    "explained after": (f"{LIST}\n\nExplanation:\n{numbered(NOTES)}", 0),
     "json of thoughts alone": ('{"steps": ["The dog is near the cars", "Cars pass by it"]}', 0),
+    "json that was cut off": (json.dumps({"captions": GOOD})[:170], 0),
     "musing": ("1. I will put the dog at the beginning\n2. Wait, the dog barks near the road", 0),
     "the caption itself": (numbered([CAPTION, CAPTION.upper(), f"'{CAPTION}'"]), 0),
-    "special tokens": (f"{LIST}\n<|im_end|>", 5),
+    "special tokens": (f"<s>{LIST}\n<|im_end|>", 5),
     "nothing": ("", 0),
 }
 
 
-@pytest.mark.parametrize(("text", "found"), THOUGHTS.values(), ids=THOUGHTS)
+@pytest.mark.parametrize(("text", "found"), OTHERS.values(), ids=OTHERS)
 def test_of_an_adversarial_answer_nothing_but_its_captions_is_let_in(text, found):
     kept = choose([(text, "stop")], CAPTION, 5, 20).variations
     assert set(kept) <= set(GOOD) and len(kept) == found

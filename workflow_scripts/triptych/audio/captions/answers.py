@@ -1,168 +1,289 @@
 """The grammar of an answer: from the text that a language model wrote to candidate captions.
 
-    answer   = [thoughts] ( JSON list | line { newline line } )
-    line     = [bullet] [numbering] caption
+    answer   = { thought } ( JSON | list )
+    list     = item { newline item }            one form of numbering, or bullets, or neither
+    item     = [bullet] [[label] mark [closing]] caption { newline continuation }
 
-One form of numbering (`NUMBERINGS`) is recognised per answer, the one that most lines share. An
-answer whose numbers start again holds two lists, and nobody can tell which of them is meant: it
-gives no caption.
+A mark is a number, letter, Roman numeral or word (`COUNTERS`), bare or with any signs after it. An
+answer whose marks start again holds two lists, and nobody can tell which of them is meant: it gives
+no caption. What the grammar does not understand is left for `rules` to refuse.
 """
 
+import ast
+import html
 import json
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import unicodedata
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
-from triptych.audio.captions.rules import normalised, problem_of
-
-_THINK, _END = (rf"[<\[\u25c1]{slash}think(?:ing)?[>\]\u25b7]" for slash in ("", "/"))
-_THOUGHTS = re.compile(
-    rf"{_THINK}.*?(?:{_END}|\Z)|\A(?:(?!{_THINK}).)*?{_END}", re.DOTALL | re.IGNORECASE
+_THOUGHT = re.compile(
+    r"[<\[\u25c1]\|?\s*(?P<name>/?\s*[\w:.-]*(?:think|thought|reason|reflect|analysis|scratchpad|"
+    r"monologue|inner_prefix|inner_suffix)[\w:.-]*)(?:\s[^<>\[\]]*)?\|?[>\]\u25b7]",
+    re.IGNORECASE,
 )
-"""<think> or [THINK] to </think> or the end; from the beginning where the prompt opened it."""
-_FENCE = re.compile(r"^```\w*[ \t]*$", re.MULTILINE)
-_BULLET = re.compile(r"^[-*\u2022>\u2013\u2014]\s+(?=\S)")
-_LIST_NAMES = ("captions", "variations", "sentences")
-_QUOTES = ('""', "''", "\u201c\u201d", "\u2018\u2019", "**", "``")
+"""A tag around thoughts: <think>, </seed:think>, [THINK], <|end_of_thought|>, <|START_THINKING|>"""
+_THOUGHT_ENDS = re.compile(r"\A/|(?:\A|_)end(?:_|\Z)|suffix", re.IGNORECASE)
+_HIDDEN = re.compile(
+    r"<\|channel>.*?(?:<channel\|>|\Z)|<unused94>.*?(?:<unused95>|\Z)"  # Gemma's
+    r"|\A\s*(?:<\|start\|>assistant)?(?:<\|channel\|>)?(?:analysis|commentary)(?![a-z]).*",
+    re.DOTALL,
+)
+"""Channels that are not for the reader."""
+_FINAL = re.compile(
+    r"(?:<\|channel\|>\s*final|assistantfinal|assistant\s+final\b)"
+    r"\s*(?:<\|constrain\|>)?\s*(?:json\b)?\s*(?:<\|message\|>)?"
+)
+"""What begins harmony's last channel, with its special tokens or after a server removed them."""
+_INLINE_TAG = re.compile(
+    r"</?(?:b|i|u|em|strong|span|code|mark|small)(?:\s[^<>]*)?>", re.IGNORECASE
+)
+_TAG = re.compile(r"<\|[^|<>]{1,40}\|>|</?[a-z][^<>]{0,60}>", re.IGNORECASE)
 
-_NUMBER, _LETTER, _STARS = r"#?(?P<mark>\d{1,2})", "(?P<mark>[a-j])", r"[*_]*"
-_WORD = r"(?:caption|variation|sentence|version|option)\s*"
-NUMBERINGS = {
-    form: re.compile(rf"^{_STARS}{pattern}{_STARS}\s*(?=\S)", re.IGNORECASE)
-    for form, pattern in {
-        "1. or 1) or 1:": rf"{_NUMBER}{_STARS}[.):\]]+",
-        "(1) or [1]": rf"[(\[]{_NUMBER}[)\]][.:]?",
-        "1 -": rf"{_NUMBER}{_STARS}\s+[-:\u2013\u2014]",
-        "a) or a.": rf"\(?{_LETTER}[.):]+",
-        "Caption 1:": rf"{_WORD}{_NUMBER}{_STARS}\s*[.):\u2013\u2014-]+",
-        "Caption a:": rf"{_WORD}{_LETTER}{_STARS}\s*[.):\u2013\u2014-]+",
-    }.items()
+_NO_CAPTION_KEY = re.compile("think|thought|reason|analys|step|plan|note|explan|comment|keyw|tags")
+_CAPTION_KEY = re.compile("caption|variation|sentence|phras|text|description")
+
+_COUNTED = """
+    one two three four five six seven eight nine ten
+    first second third fourth fifth sixth seventh eighth ninth tenth
+"""
+COUNTERS = {
+    "letter": list("abcdefghij"),
+    "roman": ["i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x"],
+    "word": _COUNTED.split()[:10],
+    "ordinal": _COUNTED.split()[10:],
 }
-"""Forms of numbering before a caption, each with the number or letter as the group `mark`."""
+"""What counts captions, beside numbers."""
+_LABELS = ("(?P<label>)", r"(?P<label>[^\W\d_]+(?:[ _.-]+[^\W\d_]+){0,3}?\.?)(?:[\W_]+?|(?=\d))")
+_AFTER = (
+    r"(?:st|nd|rd|th)?(?:\.\d{1,2})?(?:\s*(?:/|of)\s*\d{1,2})?(?![^\W_])[\"']?"
+    r"(?P<closing>(?:[^\w\"'\u201c\u201e\u00ab\u2018\u2026]|_)*)(?P<caption>.*)"
+)
+_MARKS = [
+    (counter, re.compile(rf"(?P<lead>[\W_]*){label}(?P<mark>{marks}){_AFTER}", re.IGNORECASE))
+    for label in _LABELS
+    for counter, marks in [
+        ("number", r"\d{1,3}"),
+        *(
+            (name, "|".join(sorted(texts, key=len, reverse=True)))
+            for name, texts in COUNTERS.items()
+        ),
+    ]
+]
+_INLINE_MARK = re.compile(r"(?<!\S)[*(\[]*(\d{1,2})[.):\]]+[*]*\s+(?=\S)")
+_BULLET = re.compile(r"(?:[^\w\s\"'\u201c\u201e\u00ab\u2018(\[]+\s+|\[[ xX]?\]\s*)+(?=\S)")
+_HEADED = re.compile(
+    r"(?:\w+ )?(?:caption|sentence|variation|version|description|\w*phrase|option)\s*:\s*(?=\S)",
+    re.IGNORECASE,
+)
+_STOP = re.compile(r"[.!?:\u2026][\"'\u201d\u2019)*_|\s]*\Z")
+_WORD_COUNT = re.compile(
+    r"\s*(?:[(\[](?:\D{0,14}\s)?\d+(?:\s*words?)?[)\]]|"
+    r"\s[-\u2013\u2014]\s*\d+ words|\s\|\s*\d+)\.?\Z"
+)
+_QUOTES = (
+    '""',
+    "''",
+    "\u201c\u201d",
+    "\u2018\u2019",
+    "\u201e\u201c",
+    "\u201e\u201d",
+    "\u00ab\u00bb",
+)
 
 
-@dataclass(frozen=True)
-class Item:
-    """A caption to be rephrased: `position` is its number (0..4) at its clip."""
+class Mark(NamedTuple):
+    """The numbering of a line. form: counter, label and whether a sign closes it."""
 
-    clip: str
-    position: int
+    form: tuple[str, str, bool]
+    value: int
     caption: str
-    keywords: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Rejected:
-    """A text that is not trained on, and why."""
-
-    problem: str
-    answer: str
-
-
-@dataclass(frozen=True)
-class Written:
-    """The new captions of one item.
-
-    rejected: what broke a rule, where too few captions are good. unfiltered: the lines of the first
-    answer as they stand there, good or bad.
-    """
-
-    variations: tuple[str, ...]
-    rejected: tuple[Rejected, ...] = ()
-    unfiltered: tuple[str, ...] = ()
 
 
 def parse_answer(text: str) -> list[str]:
     """Candidate captions of an answer, without thoughts, bullets, numbering and quotes.
 
-    Where some lines are numbered or bulleted, the others are dropped.
+    Where some lines are numbered or bulleted, others go on with them or are dropped.
     """
-    text = _THOUGHTS.sub("", text)
-    lines = [line for line in map(_tidy, _json_list(text) or text.splitlines()) if line]
-    lines = [line for line in lines if not line.startswith("```")]
-    bare = [_BULLET.sub("", line) for line in lines]
-    matches = [[pattern.match(line) for line in bare] for pattern in NUMBERINGS.values()]
-    numbered = [match for match in max(matches, key=lambda row: sum(map(bool, row))) if match]
-    # One numbered line among several is a caption such as "A. Smith speaks".
-    if len(numbered) > 1 or (numbered and len(lines) <= 2 and numbered[0]["mark"] == "1"):
-        if _counts_twice([match["mark"] for match in numbered]):
-            return []
-        return [_tidy(match.string[match.end() :]) for match in numbered]
-    bulleted = [new for new, old in zip(bare, lines, strict=True) if new != old]
-    return list(map(_tidy, bulleted)) if len(bulleted) > 1 else lines
+    text = _without_thoughts(html.unescape(text))
+    if (texts := _json_texts(text)) is not None:
+        text = "\n\n".join(texts)
+    text = "".join(map(_plain, _TAG.sub("\n", _INLINE_TAG.sub("", text))))
+    lines = [part for line in text.splitlines() for part in _inline_list(line)]
+    lines = ["" if line.strip().startswith("```") else line for line in lines]
+    captions = _captions_by_line(lines)
+    items = [] if captions is None else _joined(lines, captions)
+    return [item for item in (_tidy(_HEADED.sub("", _tidy(item), 1)) for item in items) if item]
 
 
-def _counts_twice(marks: Sequence[str]) -> bool:
-    """Whether the numbers start again; "1." before every line, as Markdown allows, is one list."""
-    numbers = [int(mark) if mark.isdigit() else ord(mark.lower()) - 96 for mark in marks]
-    return any(later == 1 < earlier for earlier, later in pairwise(numbers))
+def _without_thoughts(text: str) -> str:
+    """What is not between tags of thoughts, which a prompt may have opened and nobody closed."""
+    if finals := list(_FINAL.finditer(text)):
+        text = text[finals[-1].end() :]
+    text = _HIDDEN.sub("", text)
+    kept: list[str] = []
+    inside, start = False, 0
+    for tag in _THOUGHT.finditer(text):
+        if ends := bool(_THOUGHT_ENDS.search(tag["name"])):
+            kept = kept if inside else []
+        elif not inside:
+            kept.append(text[start : tag.start()])
+        inside, start = not ends, tag.end()
+    return "".join(kept) + ("" if inside else text[start:])
 
 
-def _json_list(text: str) -> list[str]:
-    """The texts of a JSON list, or of the list under a known name; [] for what is not JSON."""
-    try:
-        data: Any = json.loads(_FENCE.sub("", text))
-    except (ValueError, RecursionError):
-        return []
-    if isinstance(data, dict):
-        data = next((data[name] for name in _LIST_NAMES if name in data), None)
-        if data is None:
-            return [""]
-    return [line for line in data if isinstance(line, str)] if isinstance(data, list) else []
+def _json_texts(text: str) -> list[str] | None:
+    """The texts of all JSON values in an answer, or None where there are none."""
+    texts: list[str] = []
+    found, end = False, 0
+    for bracket in re.finditer(r"[\[{]", text):
+        if (start := bracket.start()) < end:
+            continue
+        try:
+            value, end = json.JSONDecoder(strict=False).raw_decode(text, start)
+        except (ValueError, RecursionError):
+            close = text.rfind({"[": "]", "{": "}"}[bracket[0]]) + 1
+            try:  # single quotes, or a comma at the end
+                value = ast.literal_eval(text[start:close])
+            except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+                continue
+            end = close
+        texts += _texts_in(value)
+        found = found or isinstance(value, dict) or bool(_texts_in(value))
+    return texts if found else None
+
+
+def _texts_in(value: Any) -> list[str]:
+    """All texts of a JSON value; of an object, those under names of captions if it has such."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        entries = {str(key).lower(): entry for key, entry in value.items()}
+        others = [entry for key, entry in entries.items() if not _NO_CAPTION_KEY.search(key)]
+        value = [entry for key, entry in entries.items() if _CAPTION_KEY.search(key)] or others
+    return [text for entry in value for text in _texts_in(entry)] if isinstance(value, list) else []
+
+
+def _plain(char: str) -> str:
+    """A sign as ASCII has it, where it is a digit, encircled, full-width or a blank.
+
+    >>> "".join(map(_plain, "\u2460\u2777\u00a0\uff13\uff0e\uff08\u2163 \u00bd"))
+    '1) 2)  3.(4 \u00bd'
+    """
+    if char.isascii():
+        return char
+    name, folded = unicodedata.name(char, ""), unicodedata.normalize("NFKC", char)
+    if name.startswith("FULLWIDTH") or unicodedata.category(char) == "Zs":
+        return folded
+    value = unicodedata.numeric(char, 0.5)
+    text = str(int(value)) if value == int(value) else folded.strip("().")
+    if re.search("CIRCLED|PARENTHESIZED|FULL STOP", name) and text.isascii() and text.isalnum():
+        return f"{text}) "
+    return {"\u20e3": ") ", "\ufe0f": ""}.get(char, text if value == int(value) else char)
+
+
+def _inline_list(line: str) -> list[str]:
+    """The items of a list that stands in one line, as in "1. A dog barks. 2. A bird sings."."""
+    marks = list(_INLINE_MARK.finditer(line))
+    numbers = [int(mark[1]) for mark in marks]
+    if (
+        len(marks) < 2
+        or numbers != list(range(1, len(marks) + 1))
+        or line[: marks[0].start()].strip()
+    ):
+        return [line]
+    starts = [mark.start() for mark in marks]
+    return [line[start:end] for start, end in zip(starts, [*starts[1:], None], strict=True)]
+
+
+def _captions_by_line(lines: Sequence[str]) -> dict[int, str] | None:
+    """The captions that begin in lines, by the lines' numbers; None for two numbered lists."""
+    found: dict[tuple[str, str, bool], dict[int, Mark]] = {}
+    for number, line in enumerate(lines):
+        for mark in _marks_of(line):
+            found.setdefault(mark.form, {})[number] = mark
+    filled = {number: line for number, line in enumerate(lines) if line.strip()}
+    lists = [marks for form, marks in found.items() if _is_list(form, marks, len(filled))]
+    if lists:
+        marks = max(lists, key=len)
+        values = [mark.value for mark in marks.values()]
+        twice = any(later <= values[0] < earlier for earlier, later in pairwise(values))
+        return None if twice else {number: mark.caption for number, mark in marks.items()}
+    bulleted = {
+        number: line.strip()[bullet.end() :]
+        for number, line in filled.items()
+        if (bullet := _BULLET.match(line.strip()))
+    }
+    return bulleted if len(bulleted) > 1 else {**filled}
+
+
+def _marks_of(line: str) -> Iterator[Mark]:
+    """Every way in which a line may be numbered."""
+    for counter, pattern in _MARKS:
+        match = pattern.match(_tidy(line))
+        if match is None:
+            continue
+        closing, caption = match["closing"], match["caption"]
+        closed = bool(closing.strip()) or "#" in match["lead"] or not caption
+        if counter == "number" and closing.strip() == closing and caption[:1].isdigit():
+            continue  # 7:30
+        named = bool(match["label"]) or counter in ("word", "ordinal")  # may begin a caption
+        if (closed or not named) and (closing or not caption):
+            text = match["mark"].lower()
+            value = int(text) if counter == "number" else COUNTERS[counter].index(text) + 1
+            yield Mark((counter, match["label"].lower(), closed), value, caption)
+
+
+def _is_list(form: tuple[str, str, bool], marks: dict[int, Mark], lines: int) -> bool:
+    """Whether these marks number a list rather than begin captions such as "5 dogs bark"."""
+    values = [mark.value for mark in marks.values()]
+    if form == ("number", "", True):  # "1." before every line, as Markdown allows, is one, too
+        return len(values) > 1 or (values == [1] and lines <= 2)
+    counts = all(later in (earlier + 1, values[0]) for earlier, later in pairwise(values))
+    return len(values) > 1 and values[:2] in ([0, 1], [1, 2]) and counts
+
+
+def _joined(lines: Sequence[str], captions: dict[int, str]) -> list[str]:
+    """Captions with the lines that go on with them.
+
+    A line goes on with an empty caption, or with one that has no stop, if it is indented or begins
+    in lower case, or if the others of a numbered list have stops.
+    """
+    first = min(captions, default=0)
+    plain = all(lines[number] == caption for number, caption in captions.items())
+    stops = not plain and any(map(_STOP.search, captions.values()))
+    lower = not plain or (bool(captions) and not captions[first].strip()[:1].islower())
+    margin = min((_indent(lines[number]) for number in captions), default=0)
+    items: list[str] = []
+    is_open = False
+    for number, line in enumerate(lines):
+        text = line.strip()
+        begins = (lower and (text[:1].islower() or text[:1].isdigit())) or _indent(line) > margin
+        if not text:
+            is_open = is_open and not items[-1]
+        elif (
+            is_open
+            and (plain or number not in captions)
+            and (not items[-1] or (not _STOP.search(items[-1]) and (begins or stops)))
+        ):
+            items[-1] = f"{items[-1]} {text}".strip()
+        elif is_open := number in captions:
+            items.append(captions[number].strip())
+    return items
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _tidy(line: str) -> str:
-    """Collapse white space, drop invisible characters and quotes around the whole line."""
+    """A line without invisible signs, marks of bold, quotes and counts of words around it."""
     line = " ".join("".join(c for c in line if c.isprintable() or c.isspace()).split())
-    while len(line) > 1 and line[0] + line[-1] in _QUOTES:
-        line = line[1:-1].strip()
+    before = None
+    while line != before:
+        before = line
+        line = _WORD_COUNT.sub("", line.strip(" *_`|").rstrip(",;\\"))
+        if line[:1] + line[-1:] in _QUOTES and '"' not in line[1:-1]:
+            line = line[1:-1]
     return line
-
-
-def choose(
-    answers: Sequence[tuple[str, str | None]], caption: str, count: int, longest_words: int
-) -> Written:
-    """The first `count` good and distinct captions of the answers (text, finish reason).
-
-    The last line of an answer that was cut off is bad. If fewer are good, `rejected` begins with
-    how many are missing and lists every bad line.
-    """
-    sentences: list[tuple[str, str | None]] = []
-    for text, finish_reason in answers:
-        lines: list[tuple[str, str | None]] = [(line, None) for line in parse_answer(text)]
-        if lines and finish_reason == "length":
-            lines[-1] = (lines[-1][0], "cut off")
-        sentences += lines
-    good, bad = sift(sentences, caption, longest_words)
-    unfiltered = tuple(parse_answer(answers[0][0])[:count]) if answers else ()
-    if len(good) >= count:
-        return Written(tuple(good[:count]), unfiltered=unfiltered)
-    reasons = sorted({reason for _, reason in answers if reason not in ("stop", None)})
-    missing = f"{len(good)} of {count} captions" + (f" ({', '.join(reasons)})" if reasons else "")
-    texts = "\n".join(text for text, _ in answers)
-    return Written(tuple(good), (Rejected(missing, texts), *bad), unfiltered)
-
-
-def sift(
-    sentences: Iterable[tuple[str, str | None]], caption: str, longest_words: int
-) -> tuple[list[str], list[Rejected]]:
-    """Good sentences, each once, and bad ones.
-
-    sentences: with a problem that is known already, or None. caption: what they rephrase; a
-    repetition of it is bad.
-    """
-    good: list[str] = []
-    bad: list[Rejected] = []
-    taken = {normalised(caption)}
-    for sentence, known in sentences:
-        problem = known or problem_of(sentence, longest_words)
-        if problem is None and normalised(sentence) in taken:
-            problem = "repeats the caption or another"
-        if problem is None:
-            good.append(sentence)
-            taken.add(normalised(sentence))
-        else:
-            bad.append(Rejected(problem, sentence))
-    return good, bad

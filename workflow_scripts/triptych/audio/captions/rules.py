@@ -1,11 +1,15 @@
-"""Five rules that a new caption must keep: what passes is trained on.
+"""Five rules that a new caption must keep, and the choice of captions by them.
 
-A rule may cost a good caption now and then. English is recognised by its function words, not by a
-dictionary. Names of places and persons are not looked for.
+What passes is trained on, so a rule may cost a good caption now and then. English is recognised by
+its function words, not by a dictionary. Names of places and persons are not looked for.
 """
 
 import re
 import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from triptych.audio.captions.answers import parse_answer
 
 SHORTEST_WORDS = 3
 
@@ -34,9 +38,9 @@ ASIDE = _any_of(r"""
 """)
 """Words about the task, to the reader or of the writer: refusals, thoughts, notes."""
 ORDERS = re.compile(
-    r"^(?:(?:wait|hmm+|ok|okay|sure|certainly|thus|therefore|for example|need to|must|avoid|ensure|"
-    r"use|mention|include|write|generate|vary|replace|describe|note|check|think|here (?:are|is)|"
-    r"do not|don't|start (?:with|by))\b|\W*(?:\d+\s*[-.:)\]\u2013\u2014]|[a-z]\)))",
+    r"\A(?:(?:wait|hmm+|ok|okay|sure|certainly|thus|therefore|for example|need to|must|avoid|"
+    r"ensure|use|mention|include|write|generate|vary|replace|describe|note|check|think|do not|"
+    r"don't|here (?:are|is)|start (?:with|by)|analysis|assistant\w*)\b|\W*\d+\S?|\W*[a-z]\))",
     re.IGNORECASE,
 )
 """How a thought or an order begins, and a number that numbering has left behind."""
@@ -62,6 +66,27 @@ FOREIGN = _words("""
     som med det ett bir ve az egy yang dan di
 """)
 """Function words of other languages, which no English caption holds."""
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """A text that is not trained on, and why."""
+
+    problem: str
+    answer: str
+
+
+@dataclass(frozen=True)
+class Written:
+    """The new captions of one caption.
+
+    rejected: what broke a rule, where too few captions are good. unfiltered: the lines of the first
+    answer as they stand there, good or bad.
+    """
+
+    variations: tuple[str, ...] = ()
+    rejected: tuple[Rejected, ...] = ()
+    unfiltered: tuple[str, ...] = ()
 
 
 def words_of(caption: str) -> list[str]:
@@ -105,3 +130,50 @@ def _not_english(words: list[str], caption: str) -> str | None:
     if keywords or not any(word in ENGLISH or word.endswith(endings) for word in words):
         return "not an English sentence"
     return None
+
+
+def choose(
+    answers: Sequence[tuple[str, str]], caption: str, count: int, longest_words: int
+) -> Written:
+    """The first `count` good and distinct captions of the answers (text, finish reason).
+
+    caption: what they rephrase; a repetition of it is bad, and so is the last line of an answer
+    that was cut off. If fewer are good, `rejected` begins with how many are missing and lists every
+    bad line.
+    """
+    sentences: list[tuple[str, str | None]] = []
+    for text, finish_reason in answers:
+        lines: list[tuple[str, str | None]] = [(line, None) for line in parse_answer(text)]
+        if lines and finish_reason == "length":
+            lines[-1] = (lines[-1][0], "cut off")
+        sentences += lines
+    good, bad = sift(sentences, caption, longest_words)
+    unfiltered = tuple(parse_answer(answers[0][0])[:count])
+    if len(good) >= count:
+        return Written(tuple(good[:count]), unfiltered=unfiltered)
+    reasons = sorted({reason for _, reason in answers if reason != "stop"})
+    missing = f"{len(good)} of {count} captions" + (f" ({', '.join(reasons)})" if reasons else "")
+    texts = "\n".join(text for text, _ in answers)
+    return Written(tuple(good), (Rejected(missing, texts), *bad), unfiltered)
+
+
+def sift(
+    sentences: Iterable[tuple[str, str | None]], caption: str, longest_words: int
+) -> tuple[list[str], list[Rejected]]:
+    """Good sentences, each once, and bad ones.
+
+    sentences: with a problem that is known already, or None.
+    """
+    good: list[str] = []
+    bad: list[Rejected] = []
+    taken = {normalised(caption)}
+    for sentence, known in sentences:
+        problem = known or problem_of(sentence, longest_words)
+        if problem is None and normalised(sentence) in taken:
+            problem = "repeats the caption or another"
+        if problem is None:
+            good.append(sentence)
+            taken.add(normalised(sentence))
+        else:
+            bad.append(Rejected(problem, sentence))
+    return good, bad

@@ -1,24 +1,29 @@
 """Ask a server that speaks OpenAI's protocol, keep every answer, and stay within a budget.
 
-The openai client retries what passes by itself (rate limits, time-outs, 5xx); what is no answer is
-asked for again here. The key reaches no log, message or file.
+What counts is what a server sends, not its status: a fault that passes is tried again under any
+status, a flagged prompt is an answer without captions whatever a service calls it, and a 200 that
+is no answer is one more failed attempt. The key reaches no log, message or file.
 """
 
 import hashlib
 import json
 import logging
 import os
+import random
+import re
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
 import openai
 
 from triptych.audio.captions.settings import KEY_VARIABLE
-from triptych.core.errors import InputError, public_address
+from triptych.core.errors import InputError, printable, public_address
 from triptych.core.progress import Progress
 from triptych.core.stopping import Stopped
 
@@ -29,10 +34,34 @@ LIMITS = ("max_completion_tokens", "max_tokens")
 OFFICIAL = "https://api.openai.com/v1"
 SHORTEST_SECRET = 6
 """Characters of a key; shorter ones are placeholders, which captions may hold as words."""
-FILTERED = {"content_filter", "content_policy_violation"}
 CHARACTERS_PER_TOKEN = 4.0  # OpenAI's rule of thumb for English
 MESSAGE_TOKENS = 8  # what chat formatting adds to a prompt
 LONGEST_ANSWER = 400  # tokens assumed where no parameter limits them; five sentences: about 150
+LONGEST_WAIT = 120.0
+"""Seconds; a server that asks for more (Retry-After) is asked again by a later run."""
+LONGEST_REASON = 300
+
+FLAGGED = re.compile(
+    r"content.?filter|content.?policy|content exists risk|invalid.prompt|data.?inspection|"
+    r"inappropriate|moderation|flagged|safety|sensitive|responsible.?ai|high.risk|block.?reason|"
+    r"prohibited.content|guardrail|unsafe|harmful|censor|recitation|"
+    r"violat\w+ (?:\w+ ){0,3}(?:usage|policy|policies|guidelines)|"
+    r'"filtered":\s*true|\u654f\u611f|\u8fdd\u89c4',
+    re.IGNORECASE,
+)
+"""What services call a prompt or answer that their filter refuses."""
+ACCOUNT = re.compile(
+    r"(?:account|organi[sz]ation|api.?key) (?:\w+ ){0,3}(?:flagged|blocked|banned|suspend|violat)|"
+    r"insufficient.?(?:quota|balance|credit|fund)|(?:out of|no more) credit|overdue|arrears",
+    re.IGNORECASE,
+)
+"""Faults of an account, which neither pass nor belong to one prompt."""
+PASSING = re.compile(
+    r"rate.?limit|too many|overload|\bbusy|capacity|try again|retry|temporar|time.?out|timed out|"
+    r"\bloading|unavailable|upstream|throttl|warming|not ready|starting up",
+    re.IGNORECASE,
+)
+PASSING_STATUS = {408, 409, 423, 425, 429, 499}
 
 
 @dataclass(frozen=True)
@@ -60,6 +89,11 @@ class Answer:
     input_tokens: int
     output_tokens: int
     server: str
+
+    @property
+    def flagged(self) -> bool:
+        """Whether a filter refused the prompt or the answer."""
+        return self.finish_reason.startswith("flagged")
 
 
 class AnswerCache:
@@ -114,67 +148,149 @@ def key_from_environment() -> str:
 class Service:
     """A server that completes chats, safe to ask from several threads."""
 
-    def __init__(self, settings: Mapping[str, Any]) -> None:
-        self._settings = settings
+    def __init__(self, settings: Mapping[str, Any], stop: Callable[[], str | None]) -> None:
+        """stop: the reason to stop, or None."""
+        self._attempts, self._timeout = settings["attempts"], settings["timeout_seconds"]
+        self._stop = stop
         self._key = key_from_environment()
         address = settings["base_url"] or OFFICIAL
         self.server = public_address(address)
         for name in ("openai", "httpx", "httpx2", "httpcore2"):  # whole addresses, or more
             logging.getLogger(name).setLevel(logging.WARNING)
         self._client = openai.OpenAI(
-            api_key=self._key,
-            base_url=address,
-            timeout=settings["timeout_seconds"],
-            max_retries=settings["attempts"] - 1,
+            api_key=self._key, base_url=address, timeout=self._timeout, max_retries=0
         )
 
     def complete(self, request: Request) -> Answer:
-        """The answer to a request, empty where a filter refuses. Raises ServiceError."""
-        for _ in range(self._settings["attempts"]):
-            try:
-                completion = self._client.chat.completions.create(
-                    model=request.model,
-                    messages=[{"role": "user", "content": request.prompt}],
-                    extra_body=dict(request.parameters),
+        """The answer to a request, without text where a filter refuses. Raises ServiceError, and
+        Stopped between attempts."""
+        fault = ""
+        for attempt in range(1, self._attempts + 1):
+            status, text, wait = self._send(request)
+            if 200 <= status < 300:
+                try:
+                    return self._read(json.loads(text), request)
+                except (ValueError, LookupError, TypeError, AttributeError):
+                    pass  # what was sent says why
+            # The prompt and a caption that was cut off may hold any word.
+            text = _decoded(text).replace(json.dumps(request.prompt, ensure_ascii=False)[1:-1], "")
+            reason = self._reason(text)
+            account = status in (401, 402) or ACCOUNT.search(text)
+            flagged = FLAGGED.search(text) and not (status < 300 and '"role"' in text)
+            if flagged and not account:
+                return Answer("", f"flagged: {reason}", 0, 0, self.server)
+            answered = f"answered {status}{' without an answer' if status < 300 else ''}: "
+            fault = f"{self.server} {answered if status else ''}{reason}"
+            passes = status < 300 or status >= 500 or status in PASSING_STATUS
+            if account or not (passes or PASSING.search(text)):
+                raise ServiceError(
+                    f"{fault}. Check {KEY_VARIABLE}, the account's credit, and "
+                    "audio.captions.model, base_url and parameters."
                 )
-                return self._read(completion, request)
-            except openai.APIStatusError as error:
-                code = str(error.code or error.type or "")
-                if code in FILTERED:
-                    return Answer("", "content_filter", 0, 0, self.server)
-                # What a server writes may echo the key.
-                plain = code.isidentifier() and self._redacted(code) == code
+            if (wait or 0) > LONGEST_WAIT:
                 raise ServiceError(
-                    f"{self.server} answered {error.status_code}{f' ({code})' if plain else ''}, "
-                    f"up to {self._settings['attempts']} times: check {KEY_VARIABLE}, the "
-                    "account's credit, and audio.captions.model, base_url and parameters."
-                ) from None
-            except openai.APIConnectionError:
-                raise ServiceError(
-                    f"{self.server} cannot be reached or does not answer in time "
-                    "(audio.captions.base_url, timeout_seconds)."
-                ) from None
-            except (openai.APIError, ValueError, LookupError, TypeError, AttributeError):
-                continue
-        raise ServiceError(f"{self.server} sent something that is no answer.")
+                    f"{fault}. It asks to wait for {wait:.0f} seconds (Retry-After): start again "
+                    "after them."
+                )
+            logger.info("attempt %d of %d: %s", attempt, self._attempts, fault)
+            if attempt < self._attempts:
+                backoff = min(2.0 ** (attempt - 2), 30) * random.uniform(0.7, 1)
+                self._pause(backoff if wait is None else wait)
+        raise ServiceError(
+            f"{fault}. That was attempt {self._attempts} of {self._attempts} "
+            "(audio.captions.attempts): start again later, or check base_url and timeout_seconds."
+        )
 
-    def _read(self, completion: Any, request: Request) -> Answer:
-        choice, usage = completion.choices[0], completion.usage
+    def _send(self, request: Request) -> tuple[int, str, float | None]:
+        """Status (0: no answer), text, and seconds that the server asks to wait."""
+        try:
+            raw = self._client.chat.completions.with_raw_response.create(
+                model=request.model,
+                messages=[{"role": "user", "content": request.prompt}],
+                extra_body=dict(request.parameters),
+            )
+            response = raw.http_response
+        except openai.APIStatusError as error:
+            response = error.response
+        except openai.APITimeoutError:
+            return 0, f"did not answer within {self._timeout:g} seconds", None
+        except openai.APIConnectionError:
+            return 0, "cannot be reached, or hung up", None
+        return response.status_code, response.text, _seconds(response.headers.get("retry-after"))
+
+    def _pause(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            if (reason := self._stop()) is not None:
+                raise Stopped(reason)
+            time.sleep(min(left, 0.2))
+
+    def _read(self, data: dict[str, Any], request: Request) -> Answer:
+        """The answer in what a server sent. Raises what reading something else raises."""
+        choice = data["choices"][0]
+        message, reason = choice["message"], choice.get("finish_reason") or "stop"
+        if data.get("error") or choice.get("error") or reason == "error":
+            raise ValueError("an error in place of an answer")
+        content = message.get("content") or ""
+        if isinstance(content, list):
+            content = "".join(part["text"] for part in content if part["type"] == "text")
         # JSON may hold halves of characters, which no file can.
-        text = (choice.message.content or "").encode("utf-8", "replace").decode()
-        reason = "refusal" if choice.message.refusal else choice.finish_reason or "stop"
-        counts = [getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens")]
+        text = content.encode("utf-8", "replace").decode()
+        if message.get("refusal"):
+            reason = "refusal"
+        if FLAGGED.search(reason):
+            text, reason = "", f"flagged: {reason}"
+        usage = data.get("usage") or {}
         tokens = [
             count if type(count) is int and count > 0 else round(len(of) / CHARACTERS_PER_TOKEN)
-            for count, of in zip(counts, (request.prompt, text), strict=True)
+            for count, of in (
+                (usage.get("prompt_tokens"), request.prompt),
+                (usage.get("completion_tokens"), text),
+            )
         ]
         return Answer(
             self._redacted(text), self._redacted(reason), tokens[0], tokens[1], self.server
         )
 
+    def _reason(self, text: str) -> str:
+        """What a server says of a fault, without the key, which it may echo."""
+        try:
+            data = json.loads(text)
+            error = data.get("error") or (data.get("choices") or [data])[0].get("error") or data
+            if isinstance(error, dict):
+                said, code = error.get("message") or error.get("detail"), error.get("code")
+                code = code or error.get("type")
+                text = f"{said or text}{f' ({code})' if code else ''}"
+            else:
+                text = str(error)
+        except (ValueError, AttributeError, LookupError, TypeError):
+            text = re.sub(r"<[^>]*>", " ", text)
+        short = " ".join(self._redacted(printable(text, "\n\r\t")).split())[:LONGEST_REASON]
+        return short or "nothing"
+
     def _redacted(self, text: str) -> str:
         """The text without the key, should a server send it back."""
         return text if len(self._key) < SHORTEST_SECRET else text.replace(self._key, "[key]")
+
+
+def _decoded(text: str) -> str:
+    """JSON without escapes of letters; other text as it stands."""
+    try:
+        return json.dumps(json.loads(text), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _seconds(retry_after: str | None) -> float | None:
+    """The wait that a header Retry-After asks for, in seconds or as a date; None for no wait."""
+    try:
+        return max(0.0, float(retry_after or ""))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(retry_after or "").timestamp() - time.time())
+    except ValueError:
+        return None
 
 
 class Asker:
@@ -183,7 +299,7 @@ class Asker:
     def __init__(self, settings: Mapping[str, Any], stop: Callable[[], str | None]) -> None:
         """stop: the reason to stop, or None."""
         self._settings, self._stop = settings, stop
-        self._service, self._lock = Service(settings), threading.Lock()
+        self._service, self._lock = Service(settings, stop), threading.Lock()
         self.cache = AnswerCache(settings["cache"])
         self.answers: dict[str, Answer] = {}
         self.requested = self.cached = 0
@@ -245,7 +361,7 @@ class Asker:
         price, budget = self._highest_price(request), self._settings["budget"]
         with self._lock:
             committed = self.spent + self._reserved
-            if budget is not None and committed + price > budget:
+            if committed + price > budget:
                 raise BudgetReached(
                     f"The budget of {budget:g} {self._settings['prices']['currency']} "
                     f"(audio.captions.budget) does not allow the next request: {committed:.2f} are "

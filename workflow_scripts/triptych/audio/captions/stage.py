@@ -7,14 +7,16 @@ of the demo's scenes in the same layout.
 import json
 import logging
 import os
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pandas as pd
 
-from triptych.audio.captions.answers import Item, Rejected, Written, choose, parse_answer, sift
-from triptych.audio.captions.rules import normalised
+from triptych.audio.captions.answers import parse_answer
+from triptych.audio.captions.rules import Rejected, Written, choose, normalised, sift
 from triptych.audio.captions.settings import caption_prompt, instruction
 from triptych.audio.data.tables import read_table
 from triptych.core.errors import InputError
@@ -26,12 +28,23 @@ PUBLISHED_MODELS = {"authors": "gpt-3.5-turbo", "template": "template"}
 """Authors of the captions that come in a file, by back end."""
 TABLE_1_CAPTION = "A person is making noise by tapping their fingernails on a solid surface."
 FEWEST_FOUND = 0.5
-"""If a smaller share of the captions is in the file, it is the file of another data set."""
+"""If a smaller share of the file's captions is among the data set's, it is of another one."""
 JUDGED = 20
 """Answers after which a model is judged by `least_yield`."""
+UNPUBLISHED = "not among the published captions"
 
 StrPath = str | os.PathLike[str]
 Captions = dict[tuple[str, str], list[str]]
+
+
+@dataclass(frozen=True)
+class Item:
+    """A caption to be rephrased: `position` is its number (0..4) at its clip."""
+
+    clip: str
+    position: int
+    caption: str
+    keywords: tuple[str, ...]
 
 
 def write_captions(
@@ -51,24 +64,22 @@ def write_captions(
     Stopped when `stop` gives a reason.
     """
     items = read_items(clips, captions, splits)
-    usage: dict[str, Any] = {"requests": 0, "cached": 0, "repaired": 0}
-    usage |= {"input_tokens": 0, "output_tokens": 0, "cost": 0.0}
-    model = settings["model"]
+    usage: dict[str, Any] = dict.fromkeys(USAGE, 0)
+    usage |= {"backend": settings["backend"], "model": settings["model"], "cost": 0.0}
     if settings["backend"] == "openai":
         written = by_service(items, settings, stop, usage)
+        check_yield(written, settings)
     else:
         assert published is not None
-        model = PUBLISHED_MODELS[settings["backend"]]
+        usage["model"] = PUBLISHED_MODELS[settings["backend"]]
         written = published_captions(items, read_published(published), settings)
-    check_yield(written, settings)
-    usage |= {"backend": settings["backend"], "model": model}
     usage["rejected"] = sum(len(answered.rejected) for answered in written)
     usage["captions"] = sum(len(answered.variations) for answered in written)
     usage["currency"] = settings["prices"]["currency"]
-    write_csv(pd.DataFrame([usage])[USAGE], outputs["usage"])
+    write_csv(pd.DataFrame([usage]), outputs["usage"])
     _write_tables(items, written, outputs)
     _write_example(items, written, usage, settings["variations"], Path(outputs["example"]))
-    logger.info("%d new captions for %d captions", usage["captions"], len(items))
+    _report(written, settings["variations"], outputs["rejected"])
 
 
 USAGE = [
@@ -126,7 +137,11 @@ def by_service(
 
     asker.ask(map(request, items), judge)
     written = [chosen(item) for item in items]
-    bad = [index for index, answered in enumerate(written) if answered.rejected]
+    bad = [
+        index
+        for index, answered in enumerate(written)
+        if answered.rejected and not asker.answers[request(items[index]).key].flagged
+    ]
     if bad:
         logger.info("%d of %d answers broke the rules; asking again", len(bad), len(items))
         asker.ask(request(items[index], 1) for index in bad)
@@ -142,7 +157,7 @@ def by_service(
 
 
 def check_yield(written: Sequence[Written], settings: Mapping[str, Any]) -> None:
-    """Raise YieldTooLow if less than the share `least_yield` of the captions is good."""
+    """Raise YieldTooLow if less than the share `least_yield` of a model's captions is good."""
     total = settings["variations"] * len(written)
     good, least = sum(len(item.variations) for item in written), settings["least_yield"]
     if good >= least * total:
@@ -157,9 +172,25 @@ def check_yield(written: Sequence[Written], settings: Mapping[str, Any]) -> None
     )
 
 
-def read_items(
-    clips: str | os.PathLike[str], captions: str | os.PathLike[str], splits: Collection[str]
-) -> list[Item]:
+def _report(written: Sequence[Written], count: int, rejected: StrPath) -> None:
+    """Log how many captions there are, and what was left out and why, before anything trains."""
+    good, asked = sum(len(item.variations) for item in written), len(written)
+    unpublished = sum(item.rejected[:1] == (Rejected(UNPUBLISHED, ""),) for item in written)
+    logger.info("%d new captions for %d captions", good, asked)
+    if unpublished:
+        logger.warning("%d of %d captions are %s: never swapped", unpublished, asked, UNPUBLISHED)
+    if good < (total := count * (asked - unpublished)):
+        problems = [text.problem for item in written for text in item.rejected]
+        rules = Counter(
+            "flagged by the service" if "flagged" in problem else problem.split(" (")[0]
+            for problem in problems
+            if "flagged" in problem or not (problem == UNPUBLISHED or problem[0].isdigit())
+        )
+        reasons = "; ".join(f"{number} {rule}" for rule, number in rules.most_common())
+        logger.warning("%d of %d new captions are good (%s): %s", good, total, reasons, rejected)
+
+
+def read_items(clips: StrPath, captions: StrPath, splits: Collection[str]) -> list[Item]:
     """The captions to be rephrased, with their clips' keywords."""
     chosen = read_table(clips)
     chosen = chosen[chosen["split"].isin(list(splits))]
@@ -226,7 +257,7 @@ def _write_example(
         temporary.write_text(text + "\n", encoding="utf-8")
 
 
-def read_published(path: str | os.PathLike[str]) -> Captions:
+def read_published(path: StrPath) -> Captions:
     """New captions by (file name, caption), from records with `path`, `caption` and `variations`.
     Raises InputError where none is understood.
     """
@@ -253,30 +284,28 @@ def published_captions(
 ) -> list[Written]:
     """The first `count` good captions of each item; those that break the rules are listed.
 
-    Raises InputError when more than half of the items are not found.
+    A file may hold captions of some splits alone. Raises InputError when more than half of it is
+    of no item.
     """
     count, longest_words = settings["variations"], settings["longest_words"]
-    written, missing = [], 0
-    for item in items:
-        variations = published.get((_file_key(item.clip), normalised(item.caption)))
-        if variations is None:
-            missing += 1
-            written.append(Written((), (Rejected("not among the published captions", ""),)))
-            continue
-        sentences = [(answered, None) for text in variations for answered in parse_answer(text)]
-        good, bad = sift(sentences, item.caption, longest_words)
-        whole = len(good) >= count
-        # As its authors' code trains on them: a list as it stands, a text line by line.
-        listed = variations if len(variations) > 1 else parse_answer(variations[0])
-        written.append(
-            Written(tuple(good[:count]), () if whole else tuple(bad), tuple(listed[:count]))
-        )
-    if items and missing > (1 - FEWEST_FOUND) * len(items):
+    keys = [(_file_key(item.clip), normalised(item.caption)) for item in items]
+    if (found := len(published.keys() & keys)) < FEWEST_FOUND * min(len(published), len(keys)):
         raise InputError(
-            f"{missing} of {len(items)} captions are not in the file of published captions, which "
-            f"has {len(published)}; is it for another data set (audio.captions.backend: authors "
-            "needs Clotho)?"
+            f"{found} of the {len(published)} captions in the file of published captions are among "
+            f"the {len(items)} asked for; is it for another data set (audio.captions.backend: "
+            "authors needs Clotho)?"
         )
+    written = []
+    for key, item in zip(keys, items, strict=True):
+        if (variations := published.get(key)) is None:
+            written.append(Written(rejected=(Rejected(UNPUBLISHED, ""),)))
+            continue
+        lines = parse_answer("\n\n".join(variations))
+        good, bad = sift([(line, None) for line in lines], item.caption, longest_words)
+        # As its authors' code trains on them: a list as it stands, a text line by line.
+        listed = variations if len(variations) > 1 else lines
+        left_out = () if len(good) >= count else tuple(bad)
+        written.append(Written(tuple(good[:count]), left_out, tuple(listed[:count])))
     return written
 
 

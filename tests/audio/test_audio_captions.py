@@ -1,0 +1,472 @@
+"""The caption stage against a server that misbehaves as services do, and from a published file."""
+
+import email.utils
+import hashlib
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from caption_job import TABLE, run
+from chat_server import GOOD, KEY, Reply, completion, error, numbered, serving
+
+from triptych.audio.captions.rules import Rejected
+from triptych.audio.captions.service import (
+    AnswerCache,
+    BudgetReached,
+    Request,
+    Service,
+    ServiceError,
+)
+from triptych.audio.captions.settings import caption_prompt, check_captions
+from triptych.audio.captions.stage import (
+    JUDGED,
+    Item,
+    YieldTooLow,
+    published_captions,
+    read_published,
+)
+from triptych.core.errors import InputError
+from triptych.core.stopping import Stopped
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_LOG", "debug")
+
+
+def tables(folder: Path, captions: int = 2, **splits: int) -> list[tuple[str, int, str]]:
+    """clips.csv and captions.csv with so many clips a split; (clip, position, caption)."""
+    clips, rows = [], []
+    for split, count in splits.items():
+        for n in range(count):
+            clip = f"clotho/{split}/ {n} \u00dcnd.wav"
+            clips.append((clip, split, "dog;traffic;H4n" if n % 2 == 0 else ""))
+            rows += [
+                (clip, position, f"A {split} dog number {n} barks, position {position}.")
+                for position in range(captions)
+            ]
+    for name, table, columns in (
+        ("clips", clips, ["clip", "split", "keywords"]),
+        ("captions", rows, ["clip", "position", "caption"]),
+    ):
+        pd.DataFrame(table, columns=columns).to_csv(folder / f"{name}.csv", index=False)
+    return rows
+
+
+def read(folder: Path, name: str) -> pd.DataFrame:
+    return pd.read_csv(folder / f"{name}.csv", dtype=str, keep_default_na=False)
+
+
+def kept(folder: Path) -> int:
+    return sum(map(bool, (folder / "cache" / "answers.jsonl").read_text().splitlines()))
+
+
+def test_the_prompt_is_the_one_of_the_authors_code_byte_for_byte():
+    caption = "A person is making noise by tapping their fingernails on a solid surface."
+    prompt = caption_prompt(caption, ["nails", "metal", "tapping"], 5)
+    # pragma: allowlist nextline secret
+    digest = "379c0378434306373c2a6280911dbffadead27ad7bf958ecbaec0da1b0196475"
+    assert hashlib.sha256(prompt.encode()).hexdigest() == digest
+    assert prompt.endswith(
+        f"Start each output sentence with its index. '{caption}' [nails, metal, tapping]"
+    )
+    assert caption_prompt("Rain falls.", [], 5).startswith("Rephrase the following audio descr")
+
+
+def test_five_captions_for_each_caption_of_the_chosen_splits_are_asked_for_once(tmp_path):
+    rows = tables(tmp_path, development=3, validation=2, evaluation=1)
+    wanted = [row for row in rows if "/validation/" not in row[0]]
+    for cached in (0, 8):
+        with serving() as server:
+            run(
+                tmp_path,
+                splits=("development", "evaluation"),
+                base_url=server.url,
+                parameters={"temperature": 0.3},
+            )
+        assert len(server.prompts) == len(wanted) - cached
+        table = read(tmp_path, "variations")
+        assert list(zip(table["clip"], table["position"], table["variation"], strict=True)) == [
+            (clip, str(at), str(number)) for clip, at, _ in wanted for number in range(1, 6)
+        ]
+        assert list(table["caption"]) == GOOD * len(wanted)
+        assert read(tmp_path, "rejected").empty
+        assert dict(read(tmp_path, "usage").iloc[0]) == {
+            **{"backend": "openai", "model": "gpt-3.5-turbo", "requests": str(8 - cached)},
+            **{"cached": str(cached), "repaired": "0", "rejected": "0", "input_tokens": "1120"},
+            **{"output_tokens": "760", "cost": "0.0017", "currency": "USD", "captions": "40"},
+        }
+        for body in server.bodies:
+            [message] = body.pop("messages")
+            assert message["role"] == "user"
+            assert body == {"model": "gpt-3.5-turbo", "temperature": 0.3}
+        assert server.authorisations <= {f"Bearer {KEY}"}
+    example = json.loads((tmp_path / "example.json").read_text(encoding="utf-8"))
+    assert (example["caption"], example["keywords"]) == (rows[0][2], ["dog", "traffic", "H4n"])
+    assert example["response"] == GOOD and example["instruction"].endswith("with its index.")
+
+
+def test_a_bad_answer_is_repaired_by_one_more_request_or_listed(tmp_path):
+    tables(tmp_path, captions=1, development=3)
+
+    def answer(prompt, n):
+        if "number 1" in prompt and n == 1:
+            return completion(numbered([*GOOD[:2], "The bark is heard."]))
+        return completion(numbered(GOOD[:3] if "number 2" in prompt else GOOD))
+
+    with serving(answer=answer) as server:
+        run(tmp_path, base_url=server.url)
+    assert len(server.prompts) == 5
+    assert sorted(read(tmp_path, "variations").groupby("clip").size()) == [3, 5, 5]
+    first = read(tmp_path, "unfiltered")
+    assert sorted(first.groupby("clip").size()) == [3, 3, 5]
+    assert "The bark is heard." in list(first["caption"])
+    assert list(read(tmp_path, "rejected")["problem"]) == [
+        "3 of 5 captions",
+        *["repeats the caption or another"] * 3,
+    ]
+    assert read(tmp_path, "usage").iloc[0]["repaired"] == "1"
+
+
+POLICY = "Invalid prompt: your prompt was flagged as potentially violating our usage policy."
+REFUSED = {
+    "deepseek": error(400, "Content Exists Risk", "invalid_request_error"),
+    "openai": error(400, f"{POLICY} Please try again with a different prompt.", "invalid_prompt"),
+    "dashscope": error(
+        400, "Input data may contain inappropriate content.", "data_inspection_failed"
+    ),
+    "openrouter": error(403, 'x requires moderation. Your input was flagged for "violence".', 403),
+    "azure": error(400, "The response was filtered due to the prompt", "content_filter"),
+    "moonshot": error(400, "The request was rejected because it was considered high risk"),
+    "xai": error(403, "Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_CSAM"),
+    "zhipu": error(400, "\u7cfb\u7edf\u68c0\u6d4b\u5230\u654f\u611f\u5185\u5bb9", "1301"),
+    "under 500": error(500, "litellm: ContentPolicyViolationError", "500"),
+    "under 200": Reply(200, {"error": {"message": "blocked", "code": "PROHIBITED_CONTENT"}}),
+    "gemini": completion(None, "content_filter"),
+    "no choices": Reply(200, {"choices": [], "prompt_filter_results": [{"filtered": True}]}),
+}
+
+
+@pytest.mark.parametrize("refusal", REFUSED.values(), ids=REFUSED)
+def test_a_flagged_caption_is_left_out_and_listed_whatever_the_service_calls_it(tmp_path, refusal):
+    tables(tmp_path, captions=1, development=4)
+    good = completion(numbered(GOOD))
+    with serving(answer=lambda prompt, n: refusal if "number 2" in prompt else good) as server:
+        run(tmp_path, base_url=server.url)
+    assert len(server.prompts) == 4
+    assert set(read(tmp_path, "variations").groupby("clip").size()) == {5}
+    [row] = read(tmp_path, "rejected").to_dict("records")
+    assert " 2 " in row["clip"] and row["problem"].startswith("0 of 5 captions (flagged: ")
+
+
+WHOLE = json.dumps(completion(numbered(GOOD)).body)
+PASSING = {
+    "429": error(429),
+    "503": error(503),
+    "silence": Reply(wait=0.6),
+    "400 overloaded": error(400, "The model is overloaded. Please try again later."),
+    "403 rate limit": error(403, "Rate limit exceeded: free-models-per-min."),
+    "404 upstream": Reply(404, "no healthy upstream"),
+    "424": Reply(424, {"detail": "model is loading"}),
+    "error under 200": Reply(200, {"error": {"message": "Provider returned error", "code": 502}}),
+    "text as error": Reply(200, {"error": "llama runner process has terminated"}),
+    "no choices": Reply(200, {"choices": []}),
+    "null": Reply(200, {"choices": None}),
+    "choice with error": completion("", "error"),
+    "cut": Reply(200, WHOLE[:150]),
+    "cut at a word of filters": Reply(200, WHOLE.replace("busy", "safety")[:240]),
+    "html": Reply(200, "<html><body>Gateway busy</body></html>"),
+    "blanks": Reply(200, "\n\n   \n"),
+}
+
+
+@pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING)
+def test_a_fault_that_passes_is_tried_again_whatever_its_status(tmp_path, fault):
+    tables(tmp_path, captions=1, development=1)
+    with serving(faults=[fault]) as server:
+        run(tmp_path, base_url=server.url, timeout_seconds=0.4)
+    assert len(server.prompts) == 2
+    assert list(read(tmp_path, "variations")["caption"]) == GOOD
+
+
+@pytest.mark.parametrize(
+    ("fault", "attempts", "says"),
+    [
+        (
+            error(401, "Incorrect key", "invalid_api_key"),
+            1,
+            r"401: Incorrect key \(invalid_api_key",
+        ),
+        (error(429, "You exceeded it", "insufficient_quota"), 1, "insufficient_quota"),
+        (error(403, "Your account was flagged for abuse"), 1, "403: Your account was flagged"),
+        (error(404, "The model `gpt` does not exist", "model_not_found"), 1, "model_not_found"),
+        (error(400, "Unsupported parameter: 'temperature'"), 1, "400: Unsupported parameter"),
+        (error(502, "bad gateway"), 2, "502: bad gateway.*attempt 2 of 2"),
+        (Reply(200, {"error": "cuda out of memory"}), 2, "without an answer: cuda out of memory"),
+        (Reply(200, "<html><b>Gateway</b> busy</html>"), 2, "Gateway busy"),
+        (Reply(429, "", {"Retry-After": "600"}), 1, r"wait for 600 seconds \(Retry-After"),
+        (
+            Reply(
+                503, "", {"Retry-After": email.utils.formatdate(time.time() + 4000, usegmt=True)}
+            ),
+            1,
+            r"wait for 39\d\d seconds",
+        ),
+    ],
+)
+def test_a_fault_that_stays_is_told_with_the_servers_reason_and_what_was_paid_is_kept(
+    tmp_path, fault, attempts, says
+):
+    tables(tmp_path, captions=1, development=6)
+    answers = iter([completion(numbered(GOOD))] * 3)
+    with (
+        serving(answer=lambda prompt, n: next(answers, fault)) as server,
+        pytest.raises(ServiceError, match=rf"(?s){says}.* 3 requests remain"),
+    ):
+        run(tmp_path, base_url=server.url, open_requests=1, attempts=2)
+    assert 3 + attempts <= len(server.prompts) <= 3 + 2 * attempts and kept(tmp_path) == 3
+
+
+def test_retry_after_is_waited_for(tmp_path):
+    tables(tmp_path, captions=1, development=1)
+    with serving(faults=[Reply(429, "", {"Retry-After": "1.5"})]) as server:
+        began = time.monotonic()
+        run(tmp_path, base_url=server.url)
+    assert time.monotonic() - began >= 1.5 and len(server.prompts) == 2
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {
+            "content": [
+                {"type": "thinking", "thinking": []},
+                {"type": "text", "text": numbered(GOOD)},
+            ]
+        },
+        {"content": numbered(GOOD), "reasoning_content": "Five captions about a dog are needed."},
+    ],
+)
+def test_an_answer_in_parts_is_read_without_its_thoughts(tmp_path, message):
+    tables(tmp_path, captions=1, development=1)
+    with serving(answer=lambda prompt, n: completion(**message)) as server:
+        run(tmp_path, base_url=server.url)
+    assert list(read(tmp_path, "variations")["caption"]) == GOOD
+
+
+def test_no_more_requests_are_open_than_allowed_and_a_stop_finishes_them(tmp_path):
+    tables(tmp_path, development=20)
+    with serving(delay=0.2) as server, pytest.raises(Stopped):
+        run(
+            tmp_path,
+            lambda: "SIGTERM" if len(server.prompts) > 4 else None,
+            base_url=server.url,
+            open_requests=3,
+        )
+    assert server.most_open == 3 and len(server.prompts) <= 8
+    assert kept(tmp_path) == len(server.prompts)
+
+
+def test_the_budget_is_never_exceeded_even_by_the_longest_answers(tmp_path):
+    tables(tmp_path, captions=1, development=20)
+    changes = {
+        "prices": {"input": 0.0, "output": 10_000.0, "currency": "USD"},  # a cent a token
+        "parameters": {"max_tokens": 100},
+        "budget": 5.5,
+    }
+    with serving(answer=lambda prompt, n: completion(numbered(GOOD), tokens=100)) as server:
+        for _ in range(2):  # starting again is no new budget
+            with pytest.raises(
+                BudgetReached, match=r"audio\.captions\.budget.* 15 requests remain"
+            ):
+                run(tmp_path, base_url=server.url, **changes)
+            assert len(server.prompts) == kept(tmp_path) == 5
+
+
+def test_a_disk_that_is_full_ends_the_run(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    tables(tmp_path, development=25)
+    monkeypatch.setattr(AnswerCache, "put", full)
+    with serving() as server, pytest.raises(OSError, match="No space left"):
+        run(tmp_path, base_url=server.url)
+    assert len(server.prompts) <= 8
+
+
+def test_the_key_is_in_no_message_log_or_file(tmp_path, caplog, capsys):
+    caplog.set_level(0)
+    tables(tmp_path, captions=1, development=2)
+    told = f"Trouble with {KEY}; you sent Authorization: Bearer {KEY}"
+    with serving(answer=lambda prompt, n: completion(f"1. The key is {KEY}.")) as server:
+        run(tmp_path, base_url=server.url, least_yield=0)
+        server.faults += [error(503, told, KEY), error(401, told, KEY)]
+        with pytest.raises(ServiceError) as caught:
+            run(tmp_path, base_url=server.url, model="other", open_requests=1)
+    out = capsys.readouterr()
+    assert "[key]" in str(caught.value)
+    assert KEY not in "".join([str(caught.value), caplog.text, out.out, out.err])
+    for path in tmp_path.rglob("*"):
+        assert path.is_dir() or KEY not in path.read_text()
+
+
+@pytest.mark.parametrize("key", [" ", "sk-cut\u2026short"])
+def test_a_key_that_is_none_is_refused_and_not_shown(monkeypatch, key):
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with pytest.raises(InputError, match="OPENAI_API_KEY") as caught:
+        Service(TABLE, lambda: None)
+    assert not key.strip() or key not in str(caught.value)
+
+
+def test_half_a_line_of_a_killed_run_spoils_no_answer_of_another_process(tmp_path):
+    tables(tmp_path, captions=1, development=4)
+    with serving() as server:
+        for models in ("one", "two", "one", "two"):
+            run(tmp_path, base_url=server.url, model=models)
+            with (tmp_path / "cache" / "answers.jsonl").open("a") as stream:
+                stream.write('\n{"request": {"model": "gp')
+    assert len(server.prompts) == 8
+    cache = AnswerCache(tmp_path / "cache")
+    assert cache.get(Request("one", {}, server.prompts[0]))
+    assert cache.get(Request("one", {"a": 1}, server.prompts[0])) is None
+
+
+WRONG = {
+    "refusals": (completion("I'm sorry, but I can't help with that."), "no caption"),
+    "refused by schema": (completion(None, refusal="I can't help."), r"\(refusal\)"),
+    "thoughts alone": (completion(None, reasoning_content=numbered(GOOD)), "0 of 5 captions"),
+    "flagged": (REFUSED["deepseek"], "Content Exists Risk"),
+}
+
+
+@pytest.mark.parametrize(("reply", "reason"), WRONG.values(), ids=WRONG)
+def test_a_useless_model_ends_the_stage_before_much_is_paid(tmp_path, reply, reason):
+    tables(tmp_path, captions=1, development=60)
+    with serving(answer=lambda prompt, n: reply, delay=0.01) as server:
+        for _ in range(2):  # what was paid for is not paid again
+            with pytest.raises(YieldTooLow, match=rf"0 of 100 captions .*50%.*{reason}"):
+                run(tmp_path, base_url=server.url)
+            assert JUDGED <= len(server.prompts) <= JUDGED + 2 * 4
+    assert not (tmp_path / "variations.csv").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_run_that_is_killed_and_started_again_pays_once(tmp_path, number):
+    tables(tmp_path, development=60)
+    command = [sys.executable, str(HERE / "caption_job.py"), str(tmp_path)]
+    library = str(HERE.parents[1] / "workflow_scripts")
+    environment = {**os.environ, "PYTHONPATH": library, "OPENAI_API_KEY": KEY}
+    with serving(delay=0.03) as server:
+        first = subprocess.Popen([*command, server.url], env=environment)
+        while len(server.prompts) < 30:
+            time.sleep(0.005)
+        first.send_signal(number)
+        code = first.wait()
+        stored = {
+            json.loads(line)["request"]["prompt"]
+            for line in (tmp_path / "cache" / "answers.jsonl").read_text().splitlines()
+            if line.endswith("}}")
+        }
+        subprocess.run([*command, server.url], env=environment, check=True)
+    assert 20 < len(stored) < 120
+    counts = Counter(server.prompts)
+    assert len(counts) == 120
+    twice = {prompt for prompt, count in counts.items() if count > 1}
+    assert not twice & stored
+    assert len(server.prompts) <= 120 + 4  # but for what was open when the process died
+    if number == signal.SIGTERM:
+        assert code == 75  # stopped on request, after every open request was answered
+        assert not twice
+    assert len(read(tmp_path, "variations")) == 600
+
+
+def test_the_template_back_end_needs_neither_key_nor_network(tmp_path, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY")
+    rows = tables(tmp_path, development=2)
+    others = {row: [f"{line[:-1]} before {row[2][2:-1]}." for line in GOOD] for row in rows}
+    records = [{"path": r[0], "caption": r[2], "variations": lines} for r, lines in others.items()]
+    (tmp_path / "other.json").write_text(json.dumps(records), encoding="utf-8")
+    run(tmp_path, backend="template", published=tmp_path / "other.json")
+    assert list(read(tmp_path, "variations")["caption"]) == [
+        line for lines in others.values() for line in lines
+    ]
+    usage = read(tmp_path, "usage").iloc[0]
+    assert (usage["backend"], usage["model"], usage["cost"]) == ("template", "template", "0.0")
+    assert not (tmp_path / "cache").exists()
+
+
+def test_templates_are_refused_for_recordings_before_a_job_starts():
+    with pytest.raises(ValueError, match=r"audio\.captions\.backend .*source is download"):
+        check_captions({**TABLE, "backend": "template"}, "download")
+    check_captions({**TABLE, "backend": "authors"}, "download")
+    check_captions({**TABLE, "backend": "template"}, "synthesised")
+
+
+HEARD = "The sound of nails tapping on a metal surface is heard."
+ITEM = Item("clotho/development/Rain 1.wav", 0, "Rain is falling on a roof", ())
+RECORD = {
+    "path": "/share/clotho_v2/development/Rain 1.wav",
+    "caption": "Rain is falling on a roof.",
+    "variations": [HEARD, *GOOD[:3]],
+}
+
+
+def published(folder, *records):
+    (folder / "gpt.json").write_text(json.dumps(records), encoding="utf-8")
+    return folder / "gpt.json"
+
+
+def test_published_captions_are_found_by_file_and_caption_and_held_to_the_rules(tmp_path):
+    path = published(tmp_path, {**RECORD, "path": "Rain 2.wav", "variations": ["x"] * 5}, RECORD)
+    [written] = published_captions([ITEM], read_published(path), TABLE)
+    assert written.variations == tuple(GOOD[:3])
+    assert written.rejected == (Rejected("banned word (heard)", HEARD),)
+    assert written.unfiltered == (HEARD, *GOOD[:3])
+
+
+def test_published_captions_never_stop_the_study_and_what_is_left_out_is_told(tmp_path, caplog):
+    """The authors' file has captions of one split of three, and most of them may break a rule."""
+    caplog.set_level(logging.INFO)
+    rows = tables(tmp_path, captions=1, development=7, validation=3, evaluation=2)
+    records = [
+        {"path": clip, "caption": caption, "variations": [HEARD] * 4 + GOOD[:1]}
+        for clip, _, caption in rows[:7]
+    ]
+    path = published(tmp_path, *records)
+    splits = ("development", "validation", "evaluation")
+    run(tmp_path, splits=splits, backend="authors", published=path)
+    assert len(read(tmp_path, "variations")) == 7
+    assert len(read(tmp_path, "unfiltered")) == 35  # as published: as_published trains on these
+    assert Counter(read(tmp_path, "rejected")["problem"]) == {
+        "banned word (heard)": 28,
+        "not among the published captions": 5,
+    }
+    assert "5 of 12 captions are not among the published" in caplog.text
+    assert "7 of 35 new captions are good (28 banned word)" in caplog.text
+
+
+def test_a_file_of_another_data_set_is_refused(tmp_path):
+    items = [Item(f"clotho/x/{n}.wav", 0, "Rain.", ()) for n in range(3)]
+    captions = read_published(published(tmp_path, RECORD))
+    with pytest.raises(InputError, match="0 of the 1 captions in the file"):
+        published_captions(items, captions, TABLE)
+
+
+@pytest.mark.parametrize("content", ["[]", '[{"path": "x.wav"}]', "not json\n{"])
+def test_a_file_that_is_not_understood_is_refused(tmp_path, content):
+    path = tmp_path / "gpt.json"
+    path.write_text(content)
+    with pytest.raises(InputError, match="variations"):
+        read_published(path)
