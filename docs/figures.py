@@ -20,7 +20,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "workflow_scripts"))
 
-from triptych.apps.plan import Cost, Job, dry_run, read_costs, read_jobs, wall_seconds  # noqa: E402
+from triptych.apps.plan import Cost, Job, planned_run, read_costs, wall_seconds  # noqa: E402
 from triptych.core.config import read_config  # noqa: E402
 from triptych.report.claims import DECIDES, WITH_SUBSTITUTES  # noqa: E402
 from triptych.report.statistics import Interval, mean_interval, ratio_interval  # noqa: E402
@@ -89,7 +89,7 @@ TITLES = {"style": "Style transfer", "audio": "Audio retrieval", "rl": "Offline 
 def planned(scale: str) -> tuple[list[Job], list[Cost]]:
     """The jobs of a scale and what each takes."""
     overlays = [ROOT / file for file in SCALES[scale]]
-    jobs = read_jobs(dry_run(ROOT, overlays))
+    jobs = planned_run(ROOT, overlays).jobs
     costs = read_costs(ROOT / "resources/costs.csv", scale)
     return jobs, [costs.get(job.rule, Cost()) for job in jobs]
 

@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "workflow_scripts"))
 
-from triptych.apps.plan import ALL_CORES, dry_run, read_jobs  # noqa: E402
+from triptych.apps.plan import ALL_CORES, planned_run  # noqa: E402
 from triptych.core.provenance import cpu_name  # noqa: E402
 
 COSTS, RUNS = ROOT / "resources/costs.csv", ROOT / "docs/results/bench/demo.csv"
@@ -36,7 +36,7 @@ def measured(root: Path) -> dict[str, list[dict[str, float]]]:
     A job that takes all cores measures time: its seconds on the clock count.
     """
     jobs: dict[str, list[dict[str, float]]] = defaultdict(list)
-    for job in read_jobs(dry_run(root, [])):
+    for job in planned_run(root, []).jobs:
         path = root / job.benchmark
         with path.open(encoding="utf-8", newline="") as lines:
             row = list(csv.DictReader(lines, delimiter="\t"))[-1]

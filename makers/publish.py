@@ -2,8 +2,8 @@
 
 python -m makers.publish results docs/results/NAME --study rl --leave-out style_figure7
 
-What is copied are files of results/manifest.json and the manifest itself, which has config, commit
-and hashes. Run it where snakemake ran.
+Copied are files that results/manifest.json lists, no links, and the manifest itself without
+style.contact. Run it where snakemake ran.
 """
 
 import argparse
@@ -13,9 +13,10 @@ import shutil
 import sys
 from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 
 from triptych.core.errors import InputError
-from triptych.report.manifest import verify
+from triptych.report.manifest import digest, read_manifest, verify
 from triptych.studies import NAMES
 
 MOST_BYTES = 5_000_000
@@ -30,22 +31,30 @@ def publish(
     """Copy the files of these studies; return their names below `results`.
 
     left_out: names of tables and figures. Raises InputError where the target exists, where results
-    differ from their manifest, or for more than MOST_BYTES.
+    differ from their manifest, for a link, or for more than MOST_BYTES.
     """
     if target.exists():
         raise InputError(f"{target} exists; give another folder, or delete it")
-    manifest = results / "manifest.json"
-    if problems := verify(manifest, results / "provenance").problems:
+    file = results / "manifest.json"
+    if problems := verify(file, results / "provenance").problems:
         raise InputError(f"{results} isn't what its run made, for instance {problems[0]}")
+    manifest = without_contact(read_manifest(file))
     kinds = [kind.format(study) for study in studies for kind in KINDS]
     kinds += [f"{study}/*/{raw}.csv" for study in studies for raw in RAW]
-    outputs = json.loads(manifest.read_text(encoding="utf-8"))["outputs"]
-    below = [Path(path).relative_to(results).as_posix() for path in outputs]
-    names = ["manifest.json", *(name for name in below if name == "claims.csv")]
-    for name in below:
-        wanted = any(fnmatch.fnmatch(name, kind) for kind in kinds)
-        if wanted and Path(name).stem not in left_out:
-            names.append(name)
+    outputs = map(Path, manifest["outputs"])
+    below = [p.relative_to(results).as_posix() for p in outputs if p.is_relative_to(results)]
+    names = [
+        name
+        for name in below
+        if any(fnmatch.fnmatch(name, kind) for kind in ("claims.csv", *kinds))
+        and Path(name).stem not in left_out
+    ]
+    for name in names:
+        if (results / name).resolve() != results.resolve() / name:
+            raise InputError(
+                f"{results / name}: a link, or below one; publish copies what jobs wrote: put the "
+                "file itself there"
+            )
     sizes = {name: (results / name).stat().st_size for name in names}
     if sum(sizes.values()) > MOST_BYTES:
         largest = sorted(sizes, key=lambda name: -sizes[name])[:3]
@@ -56,7 +65,17 @@ def publish(
     for name in names:
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(results / name, target / name)
-    return names
+    text = json.dumps(manifest, indent=1, sort_keys=True) + "\n"
+    (target / "manifest.json").write_text(text, encoding="utf-8")
+    return ["manifest.json", *names]
+
+
+def without_contact(manifest: dict[str, Any]) -> dict[str, Any]:
+    """A manifest whose config names no e-mail address, with its own hash made anew."""
+    style = {**manifest["config"].get("style", {}), "contact": ""}
+    manifest = {**manifest, "config": {**manifest["config"], "style": style}}
+    del manifest["sha256"]
+    return {**manifest, "sha256": digest(manifest)}
 
 
 def main() -> int:

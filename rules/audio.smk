@@ -32,6 +32,7 @@ rule audio_pretrain:
         "../envs/audio.yaml"
     threads: 1 + AUDIO.config["stages"]["common"]["workers"]
     resources:
+        **cluster(mem_mb=26000, minutes=2940),
         gpu=GPU,
     params:
         runs=module_param(AUDIO.rows("pretrained")),
@@ -71,6 +72,7 @@ rule audio_finetune:
         "../envs/audio.yaml"
     threads: 1 + AUDIO.config["stages"]["common"]["workers"]
     resources:
+        **cluster(mem_mb=26000, minutes=240),
         gpu=GPU,
     params:
         runs=module_param(AUDIO.rows("finetuned")),
@@ -103,6 +105,8 @@ rule audio_score:
         "results/benchmarks/audio_score/audio_score.tsv"
     conda:
         "../envs/audio.yaml"
+    resources:
+        **cluster(mem_mb=8000, minutes=60),
     params:
         runs=module_param(AUDIO.scored),
         members=AUDIO.config["ensemble"]["members"],

@@ -105,6 +105,8 @@ rule audio_unpack_clotho:
         split="development|validation|evaluation|retrieval_audio",
     conda:
         "../envs/audio.yaml"
+    resources:
+        **cluster(minutes=30),
     params:
         files=AUDIO.inputs.clotho_files,
         code=code("audio_unpack_clotho"),
@@ -194,6 +196,8 @@ rule audio_list_wavcaps:
     priority: 20
     conda:
         "../envs/audio.yaml"
+    resources:
+        **cluster(mem_mb=6000, minutes=30),
     params:
         folder=module_param(WAVCAPS.folder),
         audio=module_param(WAVCAPS.sound),
@@ -219,6 +223,8 @@ rule audio_shard:
     conda:
         "../envs/audio.yaml"
     threads: 1 if AUDIO.inputs.synthesised else 2
+    resources:
+        **cluster(minutes=240),
     params:
         audio=module_param(
             lambda wildcards: AUDIO.inputs.places(wildcards.dataset).sound
@@ -247,6 +253,8 @@ rule audio_corpus:
     priority: 20
     conda:
         "../envs/audio.yaml"
+    resources:
+        **cluster(mem_mb=6000, minutes=30),
     params:
         splits=lambda wildcards: AUDIO.config["corpora"][wildcards.corpus]["splits"],
         exclude=lambda wildcards: AUDIO.config["corpora"][wildcards.corpus]["exclude"],

@@ -41,6 +41,15 @@ def code(rule, methods=()):
     )
 
 
+def cluster(minutes, mem_mb=4000):
+    """Resources that a job asks a cluster for at the papers' scale on an A40, about twice what
+    resources/costs.csv says: as often as much at its next attempt, and four days at most."""
+    return {
+        "mem_mb": lambda wildcards, attempt: mem_mb * attempt,
+        "runtime": lambda wildcards, attempt: min(minutes * attempt, 4 * 24 * 60),
+    }
+
+
 def shipped(name):
     """A file of the repository, by its path there."""
     return local(f"{SHIPPED}{name}")
@@ -57,14 +66,24 @@ def module_input(paths):
     return paths if paths.startswith("results/") else local(paths)
 
 
+def prefix():
+    """What a workflow that uses this one as a module puts before results/."""
+    path, plain = str(rules.report_claims.output[0]), "results/claims.csv"
+    if workflow.modifier.path_modifier.modifies_prefixes or not path.endswith(plain):
+        raise WorkflowError(
+            "module: replace_prefix moves outputs, but not the paths in params; write "
+            'prefix: "some/folder" instead, which moves all that is made'
+        )
+    return path.removesuffix(plain)
+
+
 def module_param(value):
     """A param whose paths below results/ get a module's prefix. Its functions take no `output`:
     Snakemake would rerun nothing when the value changes."""
 
     def with_prefix(wildcards):
-        prefix = str(rules.report_claims.output[0]).partition("results/")[0]
         known = value(wildcards) if callable(value) else value
-        return placed(known, prefix, dict(wildcards.items()))
+        return placed(known, prefix(), dict(wildcards.items()))
 
     return with_prefix
 

@@ -76,6 +76,9 @@ rule report_claims:
         "../workflow_scripts/report/claims.py"
 
 
+prefix()  # refuses replace_prefix before any job
+
+
 rule report_page:
     """The page that shows everything: results/report.html."""
     input:
@@ -134,6 +137,8 @@ rule report_manifest:
         "results/benchmarks/report_manifest/report_manifest.tsv"
     conda:
         "../envs/report.yaml"
+    resources:
+        **cluster(minutes=80),
     params:
         provenance=module_param("results/provenance"),
         config=config,

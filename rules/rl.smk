@@ -44,6 +44,8 @@ rule rl_prune:
     priority: 45
     conda:
         "../envs/rl.yaml"
+    resources:
+        **cluster(mem_mb=6000, minutes=30),
     params:
         task=RL.task,
         runs=RL.runs,
@@ -80,6 +82,7 @@ rule rl_train:
     conda:
         "../envs/rl.yaml"
     resources:
+        **cluster(mem_mb=13000, minutes=1250),
         gpu=GPU,
     params:
         task=RL.task,
@@ -115,6 +118,8 @@ rule rl_latency:
         "../envs/rl.yaml"
     # It computes on one thread; all the others are taken so that no other job disturbs the clock.
     threads: CORES
+    resources:
+        **cluster(minutes=30),
     params:
         run={
             key: RL.timed[key]

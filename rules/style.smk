@@ -42,6 +42,7 @@ rule style_optimize:
     conda:
         "../envs/style.yaml"
     resources:
+        **cluster(mem_mb=8000, minutes=420),
         gpu=GPU,
     params:
         runs=lambda w: STYLE.rows(w.experiment),
@@ -80,6 +81,7 @@ rule style_train:
     conda:
         "../envs/style.yaml"
     resources:
+        **cluster(mem_mb=6000, minutes=60),
         gpu=GPU,
     params:
         painting="{painting}",
@@ -119,6 +121,7 @@ rule style_stylize:
     conda:
         "../envs/style.yaml"
     resources:
+        **cluster(mem_mb=6000, minutes=30),
         gpu=GPU,
     params:
         painting="{painting}",
@@ -146,6 +149,8 @@ rule style_quality:
         version="optimize|stylised",
     conda:
         "../envs/style.yaml"
+    resources:
+        **cluster(mem_mb=6000, minutes=30),
     params:
         **STYLE.config["quality"],
         version="{version}",
@@ -191,6 +196,7 @@ rule style_video:
     # All cores, so that no other job disturbs the clock of speed.csv.
     threads: CORES
     resources:
+        **cluster(mem_mb=6000, minutes=30),
         gpu=GPU,
     params:
         batch=FILM["batch"],
@@ -246,6 +252,7 @@ rule style_time:
         "../envs/style.yaml"
     threads: CORES
     resources:
+        **cluster(mem_mb=8000, minutes=540),
         gpu=GPU,
     params:
         timing=STYLE.config["timing"],

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import warm
 import yaml
 
 ROOT = Path(__file__).parents[1]
-LISTED = Path(__file__).with_name("listed_jobs.py")
+LISTED_JOBS = ROOT / "workflow_scripts/triptych/apps/listed_jobs.py"
 COLD = [sys.executable]
 """The interpreter of a run to be compared with a warm one: each job in a process of its own, which
 starts anew and hashes anew."""
@@ -39,13 +40,12 @@ class Checkout:
         return done.stdout + done.stderr
 
     def jobs(self, *targets, config="tiny.yaml"):
-        """The jobs that a run for the targets would start, targets left out: for each its
-        `rule_name`, `wildcards`, `input`, `output` and `reason`."""
-        listing = [*warm.COMMAND, str(LISTED), *map(str, targets or ["rl"])]
-        done = self._run(listing, config, 2)
-        assert not done.returncode, done.stderr
-        lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-        jobs = [job for line in lines if (job := json.loads(line))["output"]]
+        """The jobs that a run for the targets would start, as listed_jobs.py tells them."""
+        with tempfile.NamedTemporaryFile() as file:
+            listing = [*warm.COMMAND, str(LISTED_JOBS), file.name, *map(str, targets or ["rl"])]
+            done = self._run(listing, config, 2)
+            assert not done.returncode, done.stdout + done.stderr
+            jobs = json.loads(file.read())["jobs"]
         assert jobs or "Nothing to be done" in done.stdout + done.stderr
         return jobs
 
@@ -96,3 +96,20 @@ def copy_checkout(target):
             shutil.copy(source, target / name)
     (target / "tiny.yaml").write_text(yaml.safe_dump(TINY))
     return Checkout(target)
+
+
+def write_module(folder, config=TINY, declared=None, prefix=None):
+    """A workflow that uses this one as docs/elsewhere.md prints it, with a config of its own."""
+    page = (ROOT / "docs" / "elsewhere.md").read_text()
+    printed = page.partition("In your workflow's `Snakefile`:\n\n```\n")[2].partition("```")[0]
+    printed = printed.replace(
+        '"/path/to/triptych/Snakefile"', declared or repr(f"{ROOT}/Snakefile")
+    )
+    if prefix is not None:
+        printed = printed.replace('prefix: "triptych"', prefix)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "Snakefile").write_text(printed)
+    (folder / "config").mkdir()
+    (folder / "config" / "config.yaml").write_text(yaml.safe_dump(config))
+    shutil.copytree(ROOT / "profiles" / "default", folder / "profiles" / "default")
+    return Checkout(folder)

@@ -13,45 +13,29 @@ from triptych.apps.plan import (
     measured,
     page,
     read_costs,
-    read_jobs,
     wall_seconds,
 )
 from triptych.cli import main
 from triptych.scale import FILES, REHEARSAL
 
 ROOT = Path(__file__).parents[2]
-DRY_RUN = """
-rule all:
-    input: results/page.html
-    resources: tmpdir=/tmp
-
-localrule rl_download:
-    output: results/data.hdf5
-    benchmark: results/benchmarks/rl_download/data.tsv
-    resources: tmpdir=/tmp
-
-rule rl_train:
-    input: results/data.hdf5
-    output: results/one/masks.safetensors, results/one/scores.csv
-    log: results/logs/rl_train/one.log
-    benchmark: results/benchmarks/rl_train/one.tsv
-    wildcards: task=one
-    threads: 4
-    resources: tmpdir=/tmp, gpu=1
-
-rule rl_latency:
-    input: results/one/scores.csv
-    output: results/page.html
-    threads: 1000
-    resources: tmpdir=/tmp
-"""
+DOWNLOAD = Job("rl_download", (), ("results/data.hdf5",), "results/benchmarks/rl_download/data.tsv")
+TRAIN = Job(
+    "rl_train",
+    ("results/data.hdf5",),
+    ("results/one/masks.safetensors", "results/one/scores.csv"),
+    "results/benchmarks/rl_train/one.tsv",
+    threads=4,
+    gpu=True,
+)
+TIMED = Job("rl_latency", ("results/one/scores.csv",), ("results/page.html",), "", threads=1000)
+JOBS = [DOWNLOAD, TRAIN, TIMED]
 
 
 def test_jobs_wait_for_their_inputs_for_cores_for_gpus_and_for_the_line():
-    jobs = read_jobs(DRY_RUN)
     costs = [Cost(download_mb=500), Cost(core_seconds=400, gpu_hours=0.1), Cost(core_seconds=30)]
-    assert wall_seconds(jobs, costs, cores=8, gpus=1) == 10 + 360 + 30
-    assert wall_seconds(jobs, costs, cores=1, gpus=1) == 10 + 400 + 30
+    assert wall_seconds(JOBS, costs, cores=8, gpus=1) == 10 + 360 + 30
+    assert wall_seconds(JOBS, costs, cores=1, gpus=1) == 10 + 400 + 30
     many = [Job("rl_train", (), (str(n),), "", gpu=True) for n in range(10)]
     on_gpu = [Cost(gpu_hours=1.0)] * 10
     assert wall_seconds(many, on_gpu, cores=16, gpus=1) == 10 * 3600
@@ -60,27 +44,25 @@ def test_jobs_wait_for_their_inputs_for_cores_for_gpus_and_for_the_line():
 
 
 def test_the_page_has_a_row_for_each_rule_and_says_how_it_is_known():
-    jobs = read_jobs(DRY_RUN)
     costs = [
         Cost(download_mb=5e5, disk_mb=2e6, source="estimated"),
         Cost(core_seconds=7200, gpu_hours=3, memory_mb=9000, source="measured"),
         Cost(source="unknown"),
     ]
-    lines = page(jobs, costs, "paper", 8, 1).splitlines()
+    lines = page(JOBS, costs, "paper", 8, 1).splitlines()
     assert re.split(r"  +", lines[1]) == ["rl_train", "1", "2.00", "3.00", "9,000", "measured"]
     assert "500 GB" in lines[2] and "2,000 GB" in lines[2] and lines[2].endswith("estimated")
     assert lines[-1] == "Scale paper: about 5.78 h on 8 cores and 1 GPU."
 
 
 def test_what_has_finished_with_this_config_counts_by_its_own_benchmark(tmp_path, monkeypatch):
-    jobs = read_jobs(DRY_RUN)
-    for job in jobs[:2]:
+    for job in (DOWNLOAD, TRAIN):
         file = tmp_path / job.benchmark
         file.parent.mkdir(parents=True)
         file.write_text("s\tmax_rss\n12.5\t700\n")
-    left = DRY_RUN.partition("rule rl_train:")[0]  # the download must run again
-    monkeypatch.setattr("triptych.apps.plan.dry_run", lambda *_, everything: left)
-    assert dict(measured(tmp_path, jobs, [])) == {1: {"s": "12.5", "max_rss": "700"}}
+    left = [DOWNLOAD], []  # it must run again
+    monkeypatch.setattr("triptych.apps.plan.listed_jobs", lambda *_, **__: left)
+    assert dict(measured(tmp_path, JOBS, [])) == {1: {"s": "12.5", "max_rss": "700"}}
 
 
 @pytest.mark.parametrize("scale", FILES)

@@ -78,7 +78,7 @@ def on_slurm(root):
         *("--slurm-partition-config", HERE / "partitions.yaml"),
         *("--slurm-init-seconds-before-status-checks", "2"),
         *("--set-threads", "rl_latency=1", "style_time=1", "style_video=1"),
-        *("--set-resources", "rl_train:runtime=60"),
+        *("--set-resources", "rl_train:runtime=60", "rl_train:mem_mb=4000", "rl_prune:mem_mb=4000"),
     )
 
 

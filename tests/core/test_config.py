@@ -3,7 +3,6 @@
 import copy
 import math
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -137,16 +136,3 @@ def test_the_same_key_in_two_tables_and_an_empty_file_are_fine(tmp_path):
     for text in ("", "a: {x: 1}\nb: {x: 1}\nc: [{x: 1}, {x: 2}]\n"):
         (tmp_path / "own.yaml").write_text(text)
         check_unique_keys(tmp_path / "own.yaml")
-
-
-def test_a_clone_s_own_config_is_read(tmp_path):
-    for name in ("rules", "config"):
-        (tmp_path / name).mkdir()
-    shutil.copytree(ROOT / "config", tmp_path / "config", dirs_exist_ok=True)
-    shutil.copy(ROOT / "config.yaml", tmp_path)
-    own = tmp_path / "config" / "config.yaml"
-    own.write_text("rl: {training: {batch: 17}}\n")
-    assert read_config(tmp_path)["rl"]["training"]["batch"] == 17
-    own.write_text("rl: {}\nrl: {}\n")
-    with pytest.raises(ConfigError, match=r"config\.yaml: the key rl .* line 1 .* line 2"):
-        read_config(tmp_path)

@@ -16,7 +16,7 @@ from triptych.core.stopping import SAVED_EXIT_CODE, Stopped
 @pytest.fixture
 def snakemake(tmp_path):
     return SimpleNamespace(
-        rule="rl_something",
+        rule="module_rl_something",  # as a workflow names it that uses this one
         log=[str(tmp_path / "results/logs/rl_something/hopper.log")],
         input=[],
         output=[str(tmp_path / "out.csv")],

@@ -112,7 +112,7 @@ def failed_job(folder, capsys, work):
     """What a job that fails tells the terminal, and its log with a traceback; it exits with 1."""
     snakemake = SimpleNamespace(
         rule="training",
-        log=[str(folder / "logs" / "training.log")],
+        log=[str(folder / "results/logs/training/x.log")],
         output=[],
         wildcards={},
         params={},

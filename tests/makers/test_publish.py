@@ -7,7 +7,7 @@ import pytest
 
 from makers.publish import publish
 from triptych.core.errors import InputError
-from triptych.report.manifest import read_records, write_manifest
+from triptych.report.manifest import read_records, verify, write_manifest
 
 FILES = {
     "results/tables/rl_scores.csv": "method,value\nsnip,1.0\n",
@@ -21,6 +21,9 @@ FILES = {
 }
 
 
+CONFIG = {"device": "cpu", "style": {"contact": "anna@example.org"}}
+
+
 @pytest.fixture
 def results(tmp_path, monkeypatch):
     """A whole run's results, its manifest last, and a file that no job made."""
@@ -32,7 +35,7 @@ def results(tmp_path, monkeypatch):
     Path("results/provenance").mkdir()
     Path("results/provenance/a.json").write_text(json.dumps(record))
     records = read_records("results/provenance")
-    write_manifest("results/manifest.json", records, [*FILES], {"device": "cpu"}, "overnight")
+    write_manifest("results/manifest.json", records, [*FILES], CONFIG, "overnight")
     Path("results/rl/hopper/scores.csv").write_text("from elsewhere")
     return Path("results")
 
@@ -52,6 +55,18 @@ def test_files_of_a_study_are_copied_and_nothing_else(results):
         }
     )
     assert (Path("night") / "tables/rl_scores.md").read_text() == "| snip | 1.0 |\n"
+    assert not [path for path in Path("night").rglob("*.*") if "anna@" in path.read_text()]
+    problems = verify(Path("night/manifest.json"), Path("results/provenance")).problems
+    assert not [problem for problem in problems if "edited" in problem]
+
+
+@pytest.mark.parametrize("linked", ["results/rl/hopper/paper/bc-paper/scores.csv", "results/rl"])
+def test_what_a_link_leads_to_is_not_copied(results, linked):
+    Path(linked).rename("elsewhere")
+    Path(linked).symlink_to(Path("elsewhere").resolve())
+    with pytest.raises(InputError, match=r"bc-paper/scores\.csv: a link"):
+        publish(results, Path("night"), ["rl"])
+    assert not Path("night").exists()
 
 
 def test_an_edited_run_a_folder_that_exists_and_large_files_are_refused(results, monkeypatch):

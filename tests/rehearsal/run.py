@@ -10,7 +10,6 @@ tells whether every rule that the targets need at that scale has run and no job 
 
 import argparse
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -27,6 +26,7 @@ import yaml
 from audio_inputs import make_audio
 from sources import ROOT, Sources, make_rl, make_style, real_sources
 
+from triptych.apps.plan import listed_jobs
 from triptych.scale import FILES
 
 COPIED = ("Snakefile", "config.yaml", "config", "rules", "workflow_scripts", "envs", "profiles")
@@ -38,8 +38,6 @@ KEPT = ("scale", "device")
 """What all studies share."""
 MAKERS = {"rl": make_rl, "style": make_style, "audio": make_audio}
 """Of the synthetic inputs, by study."""
-TARGETS = {"all", *MAKERS}
-"""Rules that only collect."""
 
 
 def copy_checkout(target: Path) -> None:
@@ -109,18 +107,9 @@ def snakemake(*arguments: str) -> list[str]:
 
 def planned_rules(checkout: Path, targets: list[str], *overlays: str) -> set[str]:
     """Names of the rules that the targets need with these overlays of the config."""
-    arguments = [*targets, "--dry-run", "--forceall", "--quiet", "reason", "--cores", "1"]
-    done = subprocess.run(
-        snakemake(*arguments, "--configfile", *overlays),
-        cwd=checkout,
-        env=clean_environment(),
-        capture_output=True,
-        text=True,
-    )
-    found = re.findall(r"^(?:local)?rule (\w+):", done.stdout + done.stderr, re.MULTILINE)
-    if done.returncode or not found:
-        raise SystemExit(f"the dry run failed:\n{done.stdout}{done.stderr}")
-    return set(found) - TARGETS
+    files = [checkout / overlay for overlay in overlays]
+    jobs, _ = listed_jobs(checkout, *targets, "--forceall", overlays=files)
+    return {job.rule for job in jobs}
 
 
 def clean_environment() -> dict[str, str]:

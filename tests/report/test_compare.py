@@ -1,5 +1,7 @@
 """Two small runs compared cell by cell."""
 
+import os
+
 import pandas as pd
 import pytest
 
@@ -101,6 +103,23 @@ def test_folders_that_are_no_results_are_refused(runs, tmp_path):
     write(tmp_path / "other", {}, unlike=[{"value": 1}])
     with pytest.raises(InputError, match="no table in common"):
         compare(tmp_path / A, tmp_path / "other")
+
+
+@pytest.mark.parametrize(
+    "broken", [b"", b"id;verdict\n", b"\xff\xfe\x00", b"id,verdict\na,x\na,y\n", b"claim\nx\n"]
+)
+def test_broken_claims_are_told_by_their_file(runs, tmp_path, broken, capsys):
+    (tmp_path / B / "claims.csv").write_bytes(broken)
+    assert main(["compare", str(tmp_path / A), str(tmp_path / B)]) == 2
+    said = capsys.readouterr().err
+    assert str(tmp_path / B / "claims.csv") in said and "Traceback" not in said
+
+
+def test_a_pipe_among_the_tables_is_not_read(runs, tmp_path):
+    for name in ("tables/pipe.csv", "claims.csv"):
+        (tmp_path / A / name).unlink(missing_ok=True)
+        os.mkfifo(tmp_path / A / name)
+    assert not compare(tmp_path / A, tmp_path / B).changed().empty
 
 
 def test_the_command_prints_the_most_changed_cells_or_all(runs, capsys, monkeypatch):

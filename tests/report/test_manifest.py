@@ -139,11 +139,18 @@ def test_an_edited_manifest_a_left_table_and_a_missing_manifest_are_said(run):
     manifest = Path("results/manifest.json")
     manifest.write_text(manifest.read_text().replace("1.5", "1.0"))
     assert any("its own hash differs" in each for each in problems())
-    manifest.write_text("[]")
-    with pytest.raises(InputError, match="is not a manifest"):
-        problems()
+    whole = json.loads(manifest.read_text())
+    broken = [b"", b"\xff", b"[]", b"{}", b'"text"', b"[" * 100_000]
+    broken += [json.dumps({**whole, part: [1]}).encode() for part in ("outputs", "jobs")]
+    broken += [json.dumps({**whole, "sources": {"a": 1}}).encode()]
+    broken += [json.dumps({k: v for k, v in whole.items() if k != "scale"}).encode()]
+    for text in broken:
+        manifest.write_bytes(text)
+        with pytest.raises(InputError, match=r"manifest\.json: not a manifest"):
+            problems()
     manifest.unlink()
-    with pytest.raises(InputError, match="last thing that a whole run makes"):
+    os.mkfifo(manifest)
+    with pytest.raises(InputError, match=r"manifest\.json: no such file"):
         problems()
 
 

@@ -1,22 +1,21 @@
 """Planning needs nothing but Snakemake: an environment with what it brings and nothing else."""
 
+import json
 import re
 import subprocess
+import sys
+import tomllib
 import venv
 from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from tiny_checkout import write_module
 
 ROOT = Path(__file__).parents[2]
-SCALES = {
-    "demo": [],
-    "paper": ["config/paper.yaml"],
-    "beyond": ["config/paper.yaml", "config/beyond.yaml"],
-    "evening": ["config/paper.yaml", "config/evening.yaml"],
-}
-CONDAS = ["--use-conda"]
+BEYOND = ["config/paper.yaml", "config/beyond.yaml"]
+OLDEST = re.search(r'min_version\("([\d.]+)"\)', (ROOT / "Snakefile").read_text())[1]
 OURS = ("numpy", "pandas", "torch", "scipy", "matplotlib", "triptych")
 """Which this library needs, and Snakemake does not."""
 PROGRAM = "import sys; from snakemake.cli import main; main(sys.argv[1:])"
@@ -73,18 +72,52 @@ def planned(python, folder, *arguments, program=PROGRAM):
     return done.returncode, done.stdout
 
 
-@pytest.mark.parametrize(
-    ("scale", "conda"), [("demo", []), ("paper", CONDAS), ("beyond", []), ("evening", [])]
-)
-def test_a_strangers_snakemake_plans_each_scale(python, tmp_path, scale, conda):
-    overlays = [ROOT / name for name in SCALES[scale]]
+@pytest.mark.parametrize(("names", "conda"), [([], []), (BEYOND, ["--use-conda"])])
+def test_a_strangers_snakemake_plans_each_scale(python, tmp_path, names, conda):
+    overlays = [ROOT / name for name in names]
     code, said = planned(python, tmp_path, *conda, *(["--configfile", *overlays] * bool(overlays)))
     assert code == 0, said
     assert len(re.findall(r"^(?:local)?rule \w+:", said, re.MULTILINE)) > 50
 
 
 def test_an_older_snakemake_is_told_so_in_a_sentence(python, tmp_path):
-    older = f"import snakemake.common as c; c.__version__ = '8.30.0'\n{PROGRAM}"
+    older = f"import snakemake.common as c; c.__version__ = '9.16.2'\n{PROGRAM}"
     code, said = planned(python, tmp_path, program=older)
     assert code == 1
-    assert "9.0" in said and "8.30.0" in said and "Traceback" not in said
+    assert OLDEST in said and "9.16.2" in said and "Traceback" not in said
+
+
+def test_the_lock_and_the_package_ask_for_the_oldest_snakemake_that_works():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert f"snakemake>={OLDEST},<10" in project["dependencies"]
+
+
+@pytest.mark.long  # installs two environments from the package index
+@pytest.mark.parametrize("version", [f"=={OLDEST}", f">={OLDEST},<10"])
+def test_the_oldest_and_the_newest_snakemake_run_it_as_a_module(tmp_path, version):
+    uv = Path(sys.executable).with_name("uv")
+    python = tmp_path / "venv" / "bin" / "python"
+    subprocess.run(
+        [uv, "venv", "--quiet", "--python", sys.executable, tmp_path / "venv"], check=True
+    )
+    install = [uv, "pip", "install", "--quiet", "--upgrade", "--python", python]
+    subprocess.run([*install, f"snakemake{version}"], check=True)
+    (packages,) = (tmp_path / "venv" / "lib").glob("python*/site-packages")
+    others = [path for path in sys.path if path.endswith("site-packages")]
+    (packages / "zz_others.pth").write_text("\n".join(others))  # for the jobs, after its own
+    study = tmp_path / "study"
+    write_module(study)
+    library = str(ROOT / "workflow_scripts")
+    bare = {"PATH": f"{python.parent}:/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONPATH": library}
+
+    for command in (["triptych.cli", "plan"], ["snakemake", "--cores", "2", "triptych_rl_table1"]):
+        command = [python, "-P", "-m", *command]
+        done = subprocess.run(command, cwd=study, env=bare, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+    results = study / "triptych" / "results"
+    records = [*(results / "provenance").glob("rl_*/**/*.json")]
+    assert records and (results / "tables" / "rl_table1.csv").is_file()
+    for path in records:
+        record = json.loads(path.read_text())
+        assert record["rule"] == path.relative_to(results).parts[1]
+        assert version.startswith(">=") or record["packages"]["snakemake"] == OLDEST

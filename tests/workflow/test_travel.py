@@ -1,19 +1,19 @@
 """The workflow away from its checkout: in a folder of one's own, as a module, from a wheel."""
 
 import ctypes
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-import textwrap
 import venv
 from pathlib import Path
 
 import pytest
 import warm
 import yaml
-from tiny_checkout import COLD, ROOT, Checkout, copy_checkout
+from tiny_checkout import COLD, ROOT, Checkout, copy_checkout, write_module
 
 from triptych.apps.init import begin
 from triptych.core.config import check_config, completed, read_config
@@ -34,7 +34,7 @@ SMALL = {
     }
 }
 """Laid over the demo: of these jobs, as little as there can be."""
-PREFIX = "below/here"
+PREFIX = "results/here"
 
 
 def snakemake(folder, *arguments, python=warm.COMMAND, environment=None, before=None):
@@ -56,6 +56,7 @@ def snakemake(folder, *arguments, python=warm.COMMAND, environment=None, before=
 def planned(text):
     """The jobs of a dry run: rule, input and output of each, by the names that a checkout has."""
     text = text.replace(".snakemake/triptych/shipped/", "").replace(f"{PREFIX}/", "")
+    text = text.replace("rule triptych_", "rule ")
     jobs = re.findall(r"^(?:local)?rule (\w+):\n((?:    (?:input|output): .*\n)*)", text, re.M)
     assert len(jobs) > 50
     return sorted(jobs)
@@ -70,31 +71,6 @@ def results(folder):
 def state(folder):
     """Every file and folder, when it was changed, and how many bytes it has."""
     return {str(path): (path.stat().st_mtime_ns, path.stat().st_size) for path in folder.rglob("*")}
-
-
-def write_module(folder, declared, prefix=""):
-    """A workflow that declares this one as snakedeploy's template does, and its config."""
-    (folder / "config").mkdir(parents=True)
-    (folder / "config" / "config.yaml").write_text(yaml.safe_dump(SMALL))
-    (folder / "workflow").mkdir()
-    (folder / "workflow" / "Snakefile").write_text(
-        textwrap.dedent(f"""
-            from snakemake.utils import min_version
-
-            min_version("6.10.0")
-
-            configfile: "config/config.yaml"
-
-            module triptych:
-                snakefile:
-                    {declared}
-                config:
-                    config
-                {prefix}
-
-            use rule * from triptych
-        """)
-    )
 
 
 @pytest.fixture(scope="module")
@@ -186,11 +162,16 @@ def test_another_clone_with_other_docstrings_makes_no_job_of_the_whole_demo_stal
     }
 
 
-def test_as_a_module_with_a_prefix_everything_made_lies_below_it(source, reference, tmp_path):
-    write_module(tmp_path, repr(str(source / "Snakefile")), f'prefix: "{PREFIX}"')
+def test_as_the_printed_module_everything_made_lies_below_the_prefix(source, reference, tmp_path):
+    """A prefix that contains results/, which is not where another run lies."""
+    declared = repr(str(source / "Snakefile"))
+    study = write_module(tmp_path, SMALL, declared, f'prefix: "{PREFIX}"')
     snakemake(tmp_path, f"{PREFIX}/{TARGET}")
     assert results(tmp_path / PREFIX) == reference[1]
-    assert not (tmp_path / "results").exists()
+    assert [path.name for path in (tmp_path / "results").iterdir()] == ["here"]
+    records = [*(tmp_path / PREFIX / "results" / "provenance").glob("*/*")]
+    rules = {json.loads(path.read_text())["rule"] for path in records if path.is_file()}
+    assert rules == {path.parent.name for path in records} == {"rl_collect", "rl_prune"}
     assert planned(snakemake(tmp_path, "--dry-run", "--forceall")) == reference[0]
     # Paths of a user's config are found from the working directory.
     (tmp_path / "mine.hdf5").touch()
@@ -198,6 +179,11 @@ def test_as_a_module_with_a_prefix_everything_made_lies_below_it(source, referen
     (tmp_path / "config" / "config.yaml").write_text(yaml.safe_dump(own))
     text = snakemake(tmp_path, "--dry-run", f"{PREFIX}/results/rl/hopper/dataset.csv")
     assert "input: mine.hdf5\n" in text
+    for replaced in ("results/", "results/tables/"):
+        other = f'replace_prefix: {{"{replaced}": "out/"}}'
+        study = write_module(tmp_path / replaced, SMALL, declared, other)
+        said = study.snakemake("--dry-run", config=None, check=False)
+        assert "replace_prefix" in said and "Traceback" not in said
 
 
 def test_what_snakedeploy_writes_runs_from_a_repository(reference, tmp_path):
@@ -210,7 +196,7 @@ def test_what_snakedeploy_writes_runs_from_a_repository(reference, tmp_path):
         subprocess.run(["git", *command], cwd=repository, check=True)
     declared = 'github("someone/triptych", path="workflow/Snakefile", tag="v1")'
     study = tmp_path / "study"
-    write_module(study, declared)
+    write_module(study, SMALL, declared, prefix="")
     text = snakemake(study, "--dry-run", environment={"XDG_CACHE_HOME": str(tmp_path / "cache")})
     assert len(list((study / ".snakemake/triptych/source").iterdir())) == 1
     assert planned(text) == reference[0]

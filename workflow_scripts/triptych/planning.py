@@ -13,6 +13,9 @@ from triptych.studies import workflows
 
 INFRASTRUCTURE = True
 
+RUNS: list[dict[str, Any]] = []
+"""Config, source and scale of each run that this process has planned, for `triptych plan`."""
+
 
 class Planned(NamedTuple):
     """Values that the rules read.
@@ -56,10 +59,12 @@ def plan(
     os.environ["PYTHONPATH"] = python_path()
     os.environ[SNAKEMAKE] = this_process()
     os.environ[RESUME] = config["resume"]
+    scale = scale_of(config, source)
+    RUNS.append({"config": config, "source": str(source), "scale": scale})
     return Planned(
         config,
         sources,
-        scale_of(config, source),
+        scale,
         {name: module.Workflow(config, sources) for name, module in workflows().items()},
         planned_code(read, main),
         "" if here else f"{link_to(source, '.snakemake/triptych/shipped')}/",

@@ -1,24 +1,26 @@
 """The console command `triptych plan`: what a run of the workflow will take, before it starts.
 
-Snakemake's dry run says which jobs there are; resources/costs.csv what a job of each rule takes at
-each scale, measured or estimated, and how; the benchmark files of jobs that have finished here with
-this very config take its place.
+Snakemake lists the jobs (listed_jobs.py). resources/costs.csv has the cost of a job of each rule at
+each scale, measured or estimated; the benchmark files of jobs that have finished here with this
+config take its place.
 """
 
 import argparse
 import csv
+import json
 import os
-import re
 import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
 
 from triptych.apps import check_workflow, command
 from triptych.core.errors import InputError
+from triptych.core.job import own_rule
 
 DESCRIPTION = """\
 What a run of the workflow will take, before it starts. Snakemake counts the jobs;
@@ -52,6 +54,15 @@ class Job:
     gpu: bool = False
 
 
+class PlannedRun(NamedTuple):
+    """Jobs of a run, its complete config, the folder of the workflow, the label of its scale."""
+
+    jobs: list[Job]
+    config: dict[str, Any]
+    source: Path
+    scale: str
+
+
 @dataclass(frozen=True)
 class Cost:
     """Cost of a job: core seconds, hours with a GPU, megabytes; and the source of these numbers."""
@@ -75,15 +86,11 @@ def add_commands(commands: Any) -> None:
 
 
 def _plan(options: argparse.Namespace) -> int:
-    from triptych.core.config import read_config
-    from triptych.core.provenance import source_of
-    from triptych.scale import BEYOND, FILES, PAPER, nearest, scale_of
+    from triptych.scale import BEYOND, FILES, PAPER, nearest
 
     check_workflow(root := Path.cwd())
-    source = source_of(root)
-    jobs = read_jobs(dry_run(root, options.configfile))
-    config = read_config(root, options.configfile)
-    scale, known = scale_of(config, source), nearest(config, source)
+    jobs, config, source, scale = planned_run(root, options.configfile)
+    known = nearest(config, source)
     costs = costs_of(jobs, source, known)
     for number, benchmark in measured(root, jobs, options.configfile):
         costs[number] = _as_measured(costs[number], jobs[number], benchmark)
@@ -91,7 +98,7 @@ def _plan(options: argparse.Namespace) -> int:
     print(page(jobs, costs, name, options.cores, options.gpus if any(j.gpu for j in jobs) else 0))
     if scale in (PAPER, BEYOND):
         other = BEYOND if scale == PAPER else PAPER
-        jobs = read_jobs(dry_run(root, [source / file for file in FILES[other]]))
+        jobs = planned_run(root, [source / file for file in FILES[other]]).jobs
         word = "With" if other == BEYOND else "Without"
         print(f"{word} config/beyond.yaml: {totals(jobs, costs_of(jobs, source, other))}.")
     print(claims_page(config, scale, source))
@@ -134,48 +141,66 @@ def claims_page(config: Mapping[str, Any], scale: str, source: Path) -> str:
     return "\n".join(lines)
 
 
-def dry_run(root: Path, overlays: Sequence[Path], everything: bool = True) -> str:
-    """Snakemake's list of the jobs of a run; `everything`: including finished ones.
+def planned_run(root: Path, overlays: Sequence[Path]) -> PlannedRun:
+    """All jobs of a run in a folder, finished ones included, and the config that Snakemake has.
+
+    Raises InputError where Snakemake can't build the graph or has no job for it, and where the
+    Snakefile uses Triptych with several configs.
+    """
+    jobs, runs = listed_jobs(root, "--forceall", overlays=overlays)
+    if not jobs:
+        raise InputError(
+            f"{root / 'Snakefile'}: Snakemake lists no job for its default target; make rule all "
+            "of Triptych the default target, or one that needs it"
+        )
+    if not runs or any(run["config"] != runs[0]["config"] for run in runs):
+        raise InputError(
+            f"{root / 'Snakefile'}: it uses Triptych with {len(runs)} configs, and a plan is of "
+            "one; begin a folder for each by triptych init"
+        )
+    first = runs[0]
+    return PlannedRun(jobs, first["config"], Path(first["source"]), first["scale"])
+
+
+def listed_jobs(
+    root: Path, *arguments: str, overlays: Sequence[Path] = ()
+) -> tuple[list[Job], list[dict[str, Any]]]:
+    """The jobs that Snakemake would start with these arguments, and the runs that it has planned.
 
     Raises InputError with Snakemake's message where it can't build the graph.
     """
     from triptych.core.provenance import python_path
 
-    command = [sys.executable, "-m", "snakemake", "--dry-run", "--cores", str(ALL_CORES)]
-    command += ["--forceall"] * everything
-    if overlays:
-        command += ["--configfile", *(str(file.resolve()) for file in overlays)]
-    done = subprocess.run(
-        command,
-        cwd=root,
-        env={**os.environ, "PYTHONPATH": python_path()},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
+    command = [sys.executable, "-P", str(Path(__file__).with_name("listed_jobs.py"))]
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "jobs.json")
+        arguments = (str(file), *arguments, "--cores", str(ALL_CORES))
+        if overlays:
+            arguments += ("--configfile", *(str(overlay.resolve()) for overlay in overlays))
+        done = subprocess.run(
+            [*command, *arguments],
+            cwd=root,
+            env={**os.environ, "PYTHONPATH": python_path()},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        if done.returncode:
+            raise InputError(f"Snakemake can't build the graph:\n{done.stdout.strip()[-2000:]}")
+        listed = json.loads(file.read_text(encoding="utf-8"))
+    return [_job(about) for about in listed["jobs"]], listed["runs"]
+
+
+def _job(about: Mapping[str, Any]) -> Job:
+    """A job as listed_jobs.py tells it; rules of a module get this repository's names."""
+    return Job(
+        own_rule(about["log"][0]) if about["log"] else about["rule_name"],
+        tuple(about["input"]),
+        tuple(about["output"]),
+        about["benchmark"] or "",
+        about["threads"],
+        about["resources"].get("gpu", 0) > 0,
     )
-    if done.returncode:
-        raise InputError(f"Snakemake can't build the graph:\n{done.stdout.strip()[-2000:]}")
-    return done.stdout
-
-
-def read_jobs(text: str) -> list[Job]:
-    """The jobs of a dry run's output, but for targets, which run nothing."""
-    jobs = []
-    for match in re.finditer(r"^(?:local)?rule (\w+):\n((?: {4}.*\n)*)", text, re.MULTILINE):
-        lines = (line.strip().partition(": ") for line in match[2].splitlines())
-        fields = {key: value for key, _, value in lines}
-        if "output" in fields:
-            jobs.append(
-                Job(
-                    match[1],
-                    tuple(filter(None, fields.get("input", "").split(", "))),
-                    tuple(fields["output"].split(", ")),
-                    fields.get("benchmark", ""),
-                    int(fields.get("threads", 1)),
-                    bool(re.search(r"\bgpu=[1-9]", fields.get("resources", ""))),
-                )
-            )
-    return jobs
 
 
 def read_costs(path: Path, scale: str) -> dict[str, Cost]:
@@ -205,7 +230,7 @@ def measured(
     benchmarks = {n: root / job.benchmark for n, job in enumerate(jobs) if job.benchmark}
     benchmarks = {n: path for n, path in benchmarks.items() if path.exists()}
     if benchmarks:
-        unfinished = {job.outputs for job in read_jobs(dry_run(root, overlays, everything=False))}
+        unfinished = {job.outputs for job in listed_jobs(root, overlays=overlays)[0]}
         for number, path in benchmarks.items():
             if jobs[number].outputs not in unfinished:
                 with path.open(encoding="utf-8", newline="") as lines:

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from triptych.apps import command
-from triptych.core.errors import InputError
 
 VERIFY = """\
 Compare results with their manifest.json, which a whole run leaves last: every output and source by
@@ -40,13 +39,7 @@ def add_commands(commands: Any) -> None:
 def _verify(options: argparse.Namespace) -> int:
     from triptych.report.manifest import verify
 
-    manifest = options.results / "manifest.json"
-    if not manifest.is_file():
-        raise InputError(
-            f"there is no {manifest} below {Path.cwd()}: a whole run leaves it last, in the folder "
-            "where snakemake ran; run this there, or name its results folder"
-        )
-    verified = verify(manifest, options.results / "provenance")
+    verified = verify(options.results / "manifest.json", options.results / "provenance")
     for problem in verified.problems:
         print(problem)
     result = f"{len(verified.problems)} differences" if verified.problems else "all as it was made"

@@ -11,8 +11,6 @@ import jsonschema
 import yaml
 from jsonschema.exceptions import ValidationError, best_match
 
-from triptych.core.provenance import source_of
-
 INFRASTRUCTURE = True
 
 COMMON = {"base": "demo", "scale": "custom", "device": "auto", "resume": "same_code"}
@@ -81,15 +79,11 @@ def _without_removed(value: Any, schema: Mapping[str, Any], known: Mapping[str, 
 
 
 def read_config(root: Path, overlays: Sequence[Path] = ()) -> dict[str, Any]:
-    """The config that Snakemake sees in `root`: the folder's own (a clone's config/config.yaml) and
-    the overlays, in their order, laid over the papers' values and the demo's."""
-    source = source_of(root).resolve()
+    """The whole config that overlays make, in their order, laid over the values in `root`."""
     config: dict[str, Any] = {}
-    local = root / ("config.yaml" if root.resolve() != source else "config/config.yaml")
-    for file in (*filter(Path.exists, [local]), *overlays):
-        check_unique_keys(file)
+    for file in overlays:
         config = merged(config, read_yaml(file) or {})
-    return completed(config, source)
+    return completed(config, root)
 
 
 def placed(value: Any, prefix: str, wildcards: Mapping[str, str]) -> Any:

@@ -31,6 +31,9 @@ INFRASTRUCTURE = True
 
 logger = logging.getLogger(__name__)
 
+LOGS = "results/logs/"
+"""The folder of the rules' logs; a module's prefix comes before it."""
+
 QUIET = "TRIPTYCH_QUIET"
 """If set, a job writes only to its log; failures are still printed."""
 
@@ -84,6 +87,7 @@ def job(snakemake: Any) -> Iterator[None]:
     works on it, and partial files of killed attempts are removed.
     """
     log = Path(snakemake.log[0])
+    rule = own_rule(log)
     record = _beside(log, "provenance").with_suffix(".json")
     lock = _beside(log, "leases").with_suffix("")
     params = dict(snakemake.params.items())
@@ -112,18 +116,18 @@ def job(snakemake: Any) -> Iterator[None]:
             attempts.note()
         except Stopped as stopped:
             attempts.note()
-            logger.warning("%s: %s", snakemake.rule, stopped)
+            logger.warning("%s: %s", rule, stopped)
             raise
         except (Exception, KeyboardInterrupt) as error:
             for stream in logs:
                 _add(stream, traceback.format_exc())
             print(
-                f"{snakemake.rule} failed: {type(error).__name__}: {error}{_advice(error)}\n"
+                f"{rule} failed: {type(error).__name__}: {error}{_advice(error)}\n"
                 f"(traceback in {log})",
                 file=terminal,
             )
             raise SystemExit(1) from None
-        _write_provenance(snakemake, record, params, attempts.seconds)
+        _write_provenance(snakemake, rule, record, params, attempts.seconds)
         (lock / "attempts").unlink(missing_ok=True)
 
 
@@ -177,18 +181,26 @@ def _advice(error: BaseException) -> str:
     return "\nThe disk is full. Make room and run again; finished results are kept."
 
 
+def own_rule(log: Path | str) -> str:
+    """The name that this repository gives a job's rule, by its log results/logs/<rule>/<name>.log.
+
+    A workflow that uses this one as a module may have renamed the rule.
+    """
+    return str(log).rpartition(LOGS)[2].partition("/")[0]
+
+
 def _beside(log: Path, folder: str) -> Path:
     """results/logs/<rule>/<name>.log -> results/<folder>/<rule>/<name>.log"""
-    results, _, name = str(log).rpartition("logs/")
-    return Path(results, folder, name)
+    prefix, _, name = str(log).rpartition(LOGS)
+    return Path(f"{prefix}results", folder, name)
 
 
 def _write_provenance(
-    snakemake: Any, path: Path, params: Mapping[str, Any], attempts: list[float]
+    snakemake: Any, rule: str, path: Path, params: Mapping[str, Any], attempts: list[float]
 ) -> None:
     """Write how a job's result was made: rule, files, parameters, code, versions, device, time."""
     record = {
-        "rule": snakemake.rule,
+        "rule": rule,
         "wildcards": dict(snakemake.wildcards.items()),
         "inputs": [str(file) for file in snakemake.input],
         "outputs": [str(output) for output in snakemake.output],

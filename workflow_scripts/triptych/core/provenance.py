@@ -54,11 +54,6 @@ SNAKEFILE = str(SOURCE / "Snakefile")
 """For another workflow's `module triptych: snakefile: SNAKEFILE`."""
 
 
-def source_of(folder: Path) -> Path:
-    """The source of the workflow that runs in a folder: itself, where it is a checkout."""
-    return folder if (folder / "rules").is_dir() else SOURCE
-
-
 def python_path() -> str:
     """A PYTHONPATH with this library before all that the present one names."""
     named = os.environ.get("PYTHONPATH", "").split(os.pathsep)

@@ -76,14 +76,19 @@ def compare(first: Path, second: Path) -> Comparison:
 
 def _tables(folder: Path) -> dict[str, pd.DataFrame]:
     """The long tables of a run by name."""
-    paths = sorted((folder / "tables").glob("*.csv"))
+    paths = sorted(path for path in (folder / "tables").glob("*.csv") if path.is_file())
     if not paths:
         raise InputError(f"{folder}: no tables/*.csv there; give a results folder of a run")
-    try:
-        frames = {path.stem: pd.read_csv(path, low_memory=False) for path in paths}
-    except (ValueError, UnicodeDecodeError) as error:
-        raise InputError(f"{folder}/tables: a table cannot be read: {error}") from error
+    frames = {path.stem: _table(path) for path in paths}
     return {name: frame for name, frame in frames.items() if "value" in frame}
+
+
+def _table(path: Path) -> pd.DataFrame:
+    """Read a CSV file. Raises InputError."""
+    try:
+        return pd.read_csv(path, low_memory=False)
+    except (ValueError, OSError) as error:
+        raise InputError(f"{path}: cannot be read as a table: {error}") from error
 
 
 def _matched(a: pd.DataFrame, b: pd.DataFrame) -> pd.DataFrame:
@@ -134,12 +139,22 @@ def _cells(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _claims(first: Path, second: Path) -> pd.DataFrame:
     """Claims whose verdicts differ; one that a run lacks has a dash."""
-    sides = [
-        pd.read_csv(path, index_col="id")["verdict"] if path.exists() else pd.Series(dtype=str)
-        for path in (first / "claims.csv", second / "claims.csv")
-    ]
+    sides = [_verdicts(first / "claims.csv"), _verdicts(second / "claims.csv")]
     both = pd.concat(sides, axis=1, keys=["a", "b"]).fillna(DASH)
     return both[both["a"] != both["b"]].rename_axis("id").reset_index()
+
+
+def _verdicts(path: Path) -> pd.Series:
+    """The verdict of each claim by its id; none where there is no file. Raises InputError."""
+    if not path.is_file():
+        return pd.Series(dtype=str)
+    claims = _table(path)
+    if not {"id", "verdict"} <= {*claims} or not claims["id"].is_unique:
+        raise InputError(
+            f"{path}: expected the columns id and verdict, and each id once; delete the file and "
+            "run snakemake again"
+        )
+    return claims.set_index("id")["verdict"].astype(str)
 
 
 def text(compared: Comparison, whole: bool = False) -> str:

@@ -89,10 +89,34 @@ def write_manifest(
         "outputs": _hashes(outputs),
         "sources": _hashes(sources),
     }
-    manifest["sha256"] = _digest(manifest)
+    manifest["sha256"] = digest(manifest)
     with atomic_path(path) as temporary:
         temporary.write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")
     return manifest
+
+
+PARTS = {"outputs": str, "sources": str, "jobs": dict}
+"""Tables of a manifest by name, and the type of their values."""
+
+
+def read_manifest(path: str | os.PathLike[str]) -> Record:
+    """Read a manifest. Raises InputError where there is none."""
+    if not Path(path).is_file():
+        raise InputError(
+            f"{path}: no such file below {Path.cwd()}; a whole run makes it last, in the folder "
+            "where snakemake ran: run this there, or name its results folder"
+        )
+    try:
+        known = json.loads(Path(path).read_text(encoding="utf-8"))
+        tables = [(known[part], kind) for part, kind in PARTS.items()]
+        broken = not {"scale", "commit", "clean", "sha256"} <= known.keys() or not all(
+            isinstance(value, kind) for table, kind in tables for value in table.values()
+        )
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
+        broken = True
+    if broken:
+        raise InputError(f"{path}: not a manifest of a run; delete it and run snakemake again")
+    return dict(known)
 
 
 @dataclass(frozen=True)
@@ -113,21 +137,12 @@ def verify(manifest: str | os.PathLike[str], provenance: str | os.PathLike[str])
     tables and figures that the run didn't make, and tables of another scale. Raises InputError
     without a readable manifest.
     """
-    path = Path(manifest)
-    if not path.exists():
-        raise InputError(
-            f"{path} is missing: it is the last thing that a whole run makes (make demo, or "
-            "snakemake without a target)"
-        )
-    try:
-        known = json.loads(path.read_text(encoding="utf-8"))
-        claimed = known.pop("sha256")
-    except (ValueError, KeyError, AttributeError, TypeError):
-        raise InputError(f"{path} is not a manifest; delete it and run snakemake again") from None
-    problems = [] if claimed == _digest(known) else [f"{path} was edited: its own hash differs"]
+    known = read_manifest(manifest)
+    edited = known.pop("sha256") != digest(known)
+    problems = [f"{manifest} was edited: its own hash differs"] * edited
     for kind in ("outputs", "sources"):
         problems += _differences(known[kind], kind[:-1])
-    records = {name: job["sha256"] for name, job in known["jobs"].items()}
+    records = {name: job.get("sha256", "") for name, job in known["jobs"].items()}
     problems += _differences(records, "record")
     for record in sorted(map(str, Path(provenance).rglob("*.json"))):
         if record not in records and Path(record).parent.name != "report_manifest":
@@ -181,7 +196,8 @@ def _hashes(paths: Iterable[str]) -> dict[str, str]:
         return dict(zip(files, pool.map(sha256_of, files), strict=True))
 
 
-def _digest(manifest: Mapping[str, Any]) -> str:
+def digest(manifest: Mapping[str, Any]) -> str:
+    """Hexadecimal SHA-256 of a manifest without its own `sha256`."""
     return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
 
 
