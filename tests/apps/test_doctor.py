@@ -74,10 +74,38 @@ def test_without_nvidia_smi_there_is_no_gpu(program):
     assert doctor.gpu().status == LIMITED
 
 
+@pytest.fixture
+def cuda(monkeypatch):
+    """The CUDA runtime that is installed: that of a lock, or none."""
+
+    def install(version):
+        def installed(name):
+            if version is None or name != "nvidia-cuda-runtime":
+                raise doctor.packages.PackageNotFoundError(name)
+            return version
+
+        monkeypatch.setattr(doctor.packages, "version", installed)
+
+    return install
+
+
+@pytest.mark.parametrize(
+    ("driver", "version", "status"),
+    [("579.99", "13.2.86", FAILS), ("470.1", "12.8.1", FAILS), ("580.65.06", None, LIMITED)],
+)
+def test_a_driver_is_compared_with_the_installed_cuda_before_pytorch_is_asked(
+    program, cuda, driver, version, status
+):
+    program("nvidia-smi", GPU.replace("580.65.06", driver))
+    cuda(version)
+    assert doctor.gpu().status == status
+
+
 @pytest.mark.parametrize(
     ("says", "code", "status"), [("the sum is 2.0", 0, WORKS), ("no kernel image", 1, FAILS)]
 )
-def test_a_gpu_works_when_pytorch_computes_on_it(program, monkeypatch, says, code, status):
+def test_a_gpu_works_when_pytorch_computes_on_it(program, cuda, monkeypatch, says, code, status):
+    cuda("13.2.86")
     program("nvidia-smi", GPU)
     monkeypatch.setattr(doctor.sys, "executable", program("python", says, code))
     assert doctor.gpu().status == status and doctor.gpu().found.startswith("NVIDIA A100")

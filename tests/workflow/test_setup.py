@@ -1,11 +1,14 @@
 """Which PyTorch `make setup` takes by itself, on machines that a PATH makes up."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from triptych.apps.doctor import DRIVERS
 
 ROOT = Path(__file__).parents[2]
 UV = """#!/bin/sh
@@ -20,36 +23,48 @@ def command(path, text):
     return path
 
 
-def chosen(folder, uv, choice="auto", card=False):
-    """What envs/torch.sh prints: the choice, and why."""
-    command(folder / "nvidia-smi", f"#!/bin/sh\nexit {0 if card else 9}\n")
+def chosen(folder, uv, choice="auto", driver=None):
+    """What envs/torch.sh prints: the choice, or "" where it refuses, and why."""
+    says = f"echo {driver}" if driver else "exit 9"
+    command(folder / "nvidia-smi", f"#!/bin/sh\n{says}\n")
     done = subprocess.run(
         [ROOT / "envs" / "torch.sh", uv, ROOT / "requirements.lock", choice],
         env={"PATH": f"{folder}:{os.environ['PATH']}", "HTTPS_PROXY": "http://127.0.0.1:9"},
         capture_output=True,
         text=True,
-        check=True,
     )
+    assert done.returncode in (0, 1)
     return done.stdout.strip(), done.stderr
 
 
+LOCKED = re.search(r"^nvidia-cuda-runtime==(\d+)", (ROOT / "requirements.lock").read_text(), re.M)[
+    1
+]
+OLDEST = DRIVERS[int(LOCKED)]
+NEW, OLD = f"{OLDEST}.65.06", f"{OLDEST - 1}.65.06"
+"""Drivers that run the locked CUDA, and do not."""
+
+
 @pytest.mark.parametrize(
-    ("card", "choice", "answers", "expected"),
+    ("driver", "choice", "answers", "expected"),
     [
-        (False, "auto", True, "cpu"),
-        (False, "auto", False, "cuda"),
-        (True, "auto", True, "cuda"),
-        (True, "cpu", False, "cpu"),
-        (False, "cuda", True, "cuda"),
+        (None, "auto", True, "cpu"),
+        (None, "auto", False, "cuda"),
+        (NEW, "auto", True, "cuda"),
+        (NEW, "cpu", False, "cpu"),
+        (None, "cuda", True, "cuda"),
+        (OLD, "auto", True, "cpu"),
+        (OLD, "cuda", True, ""),
     ],
 )
 def test_pytorch_is_without_cuda_where_no_card_is_and_its_index_answers(
-    tmp_path, card, choice, answers, expected
+    tmp_path, driver, choice, answers, expected
 ):
     uv = command(tmp_path / "uv", UV.format(code=0 if answers else 1))
-    found, why = chosen(tmp_path, uv, choice, card)
+    found, why = chosen(tmp_path, uv, choice, driver)
     assert found == expected
     assert ("about 2.4 GB" in why) == (expected == "cpu")
+    assert (OLD in why and str(OLDEST) in why) == (driver == OLD)
 
 
 def test_an_index_that_cannot_be_reached_does_not_answer(tmp_path):

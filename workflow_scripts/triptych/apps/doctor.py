@@ -39,6 +39,8 @@ HOSTS = (
     *("https://upload.wikimedia.org", "http://rail.eecs.berkeley.edu"),
 )
 """Where most of resources/sources.yaml comes from."""
+DRIVERS = {12: 525, 13: 580}
+"""The oldest NVIDIA driver for each major version of CUDA, by NVIDIA's release notes."""
 NETWORK_SECONDS, PROGRAM_SECONDS = 5, 60
 UNQUOTED = re.compile(r"""[\s'"()&;<>|$`\\*?\[\]#~!{}:]""")
 """Characters that end or change a path where a shell or PYTHONPATH has it unquoted: Snakemake hands
@@ -61,9 +63,14 @@ def python() -> Finding:
         do = f"clone into a folder without {wrong[0]!r} in its path, and make setup there"
         return Finding("Python", FAILS, f"{found}, a path that no job can start from", do)
     needed = [Requirement(text) for text in packages.requires("triptych") or []]
-    there = {canonicalize_name(each.name) for each in packages.distributions()}
-    here = [each for each in needed if not each.marker or each.marker.evaluate({"extra": ""})]
-    if missing := [each.name for each in here if canonicalize_name(each.name) not in there]:
+    installed = {canonicalize_name(package.name) for package in packages.distributions()}
+    missing = [
+        package.name
+        for package in needed
+        if (not package.marker or package.marker.evaluate({"extra": ""}))
+        and canonicalize_name(package.name) not in installed
+    ]
+    if missing:
         return Finding("Python", FAILS, f"{found}; without {', '.join(missing)}", "make setup")
     return Finding("Python", WORKS, found)
 
@@ -94,17 +101,35 @@ def _room(name: str, found: str, there: float, needed: Mapping[str, float]) -> F
 
 
 def gpu() -> Finding:
-    """The GPU, and whether the installed PyTorch computes a sum on it."""
+    """The GPU, its driver beside what the installed CUDA needs, and whether PyTorch adds on it."""
     said = _output("nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv")
     if not said:
         do = "the demo needs none; for config/paper.yaml device: cuda needs an NVIDIA GPU"
         return Finding("GPU", LIMITED, "nvidia-smi finds none", do)
     found = "; ".join(said.splitlines()[1:])
+    driver = found.split(";")[0].rpartition(", ")[2]
+    cuda = _cuda()
+    if not cuda:
+        do = "rm -r .venv; make setup TORCH=cuda"
+        return Finding("GPU", LIMITED, f"{found}; PyTorch here is for processors alone", do)
+    if int(driver.partition(".")[0] or 0) < DRIVERS.get(cuda, 0):
+        do = f"update the driver to {DRIVERS[cuda]} or later (docs/scales.md, An older driver)"
+        return Finding("GPU", FAILS, f"{found}, a driver too old for CUDA {cuda}", do)
     test = "import torch; print('the sum is', torch.ones(2, device='cuda').sum().item())"
     if "the sum is 2.0" in _output(sys.executable, "-c", test):
         return Finding("GPU", WORKS, found)
-    do = f'install wheels with CUDA (make setup) or a newer driver, and try: python -c "{test}"'
+    do = f'see what PyTorch says: {sys.executable} -c "{test}"'
     return Finding("GPU", FAILS, f"{found}; PyTorch fails on it", do)
+
+
+def _cuda() -> int:
+    """Major version of the CUDA libraries that are installed beside PyTorch; 0: none."""
+    for name in ("nvidia-cuda-runtime", "nvidia-cuda-runtime-cu12"):
+        try:
+            return int(packages.version(name).partition(".")[0])
+        except packages.PackageNotFoundError:
+            continue
+    return 0
 
 
 def network() -> Finding:
