@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from triptych import planning
 from triptych.core.config import (
     ConfigError,
     check_config,
@@ -136,3 +137,18 @@ def test_the_same_key_in_two_tables_and_an_empty_file_are_fine(tmp_path):
     for text in ("", "a: {x: 1}\nb: {x: 1}\nc: [{x: 1}, {x: 2}]\n"):
         (tmp_path / "own.yaml").write_text(text)
         check_unique_keys(tmp_path / "own.yaml")
+
+
+def test_a_path_below_the_home_folder_is_found(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/anna")
+    own = {"rl": {"tasks": {"mine": {"source": "path", "path": "~/a ~/b.hdf5"}}}}
+    own["audio"] = {"words": ["~", "~anna/x", "~/c"]}
+    config = completed(own, ROOT)
+    assert config["rl"]["tasks"]["mine"]["path"] == "/home/anna/a ~/b.hdf5"
+    assert config["audio"]["words"] == ["~", "~anna/x", "/home/anna/c"]
+
+
+def test_a_checkout_that_no_pythonpath_can_name_is_refused_while_rules_are_read(monkeypatch):
+    monkeypatch.setattr(planning, "LIBRARY", Path("/work/a:b/workflow_scripts"))
+    with pytest.raises(ConfigError, match="/work/a:b/workflow_scripts"):
+        planning.plan({}, ROOT, [ROOT / "Snakefile"], main=True)

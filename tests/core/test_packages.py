@@ -8,9 +8,13 @@ from pathlib import Path
 import pytest
 import stand_in
 
+from triptych.apps import doctor
+from triptych.cli import main
 from triptych.core.errors import InputError
 from triptych.core.packages import cache_folder, obtain
 from triptych.style.data.weights import HED_FILE
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -67,3 +71,17 @@ def test_another_hash_or_no_connection_is_told_and_nothing_kept(entry, tmp_path,
     with pytest.raises(InputError, match="Run `triptych weights` where there is a connection"):
         obtain(entry, taken)
     assert not list((tmp_path / "cache/triptych").iterdir())
+
+
+def test_a_cache_that_cannot_be_written_is_told_before_anything_is_fetched(
+    entry, tmp_path, monkeypatch, capsys
+):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    with pytest.raises(InputError, match="XDG_CACHE_HOME"):
+        obtain(entry, taken)
+    monkeypatch.chdir(ROOT)
+    for command in (["plan"], ["demo"], ["weights"]):
+        assert main(command) == 2
+        assert "XDG_CACHE_HOME" in capsys.readouterr().err
+    assert doctor.home().status == doctor.FAILS

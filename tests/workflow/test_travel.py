@@ -222,8 +222,13 @@ def test_the_wheel_begins_a_study_and_runs_it(installed, source, reference, tmp_
     assert planned(text) == reference[0]
 
 
-def test_a_study_begins_with_the_demo_and_what_its_config_proposes_is_allowed(tmp_path):
+def test_a_study_begins_with_the_demo_and_what_its_config_proposes_is_allowed(
+    source, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("triptych.core.provenance.SOURCE", source)  # which is read-only
     begin(tmp_path / "study")
+    for path in (tmp_path / "study").rglob("*"):
+        assert path.stat().st_mode & 0o200, path
     text = (tmp_path / "study" / "config.yaml").read_text()
     demo = read_config(ROOT)
     assert completed(yaml.safe_load(text), ROOT) == demo

@@ -5,9 +5,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from triptych.core.config import check_config, check_unique_keys, completed, read_yaml
+from triptych.core.config import (
+    ConfigError,
+    check_config,
+    check_unique_keys,
+    completed,
+    read_yaml,
+)
 from triptych.core.job_lock import SNAKEMAKE, this_process
-from triptych.core.provenance import RESUME, Code, link_to, planned_code, python_path
+from triptych.core.provenance import (
+    LIBRARY,
+    RESUME,
+    Code,
+    link_to,
+    planned_code,
+    python_path,
+)
 from triptych.scale import scale_of
 from triptych.studies import workflows
 
@@ -50,6 +63,11 @@ def plan(
     ]
     for file in files[1:]:
         check_unique_keys(Path(file))
+    if os.pathsep in str(LIBRARY):
+        raise ConfigError(
+            f"{LIBRARY}: no job can find a library whose path has {os.pathsep!r} in it, which ends "
+            "a folder in PYTHONPATH; move the checkout to a path without one"
+        )
     config = completed(config, source)
     check_config(config, source / "config" / "schema.yaml")
     sources = read_yaml(source / "resources" / "sources.yaml")

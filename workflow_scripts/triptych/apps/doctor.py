@@ -24,6 +24,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from triptych.apps import command
+from triptych.core.errors import InputError
+from triptych.core.packages import writable_cache
 
 WORKS, LIMITED, FAILS = "works", "limited", "won't"
 """Nothing to do; some of it works; something that is asked for will fail."""
@@ -90,6 +92,14 @@ def disk() -> Finding:
     """The room in the working directory."""
     free = shutil.disk_usage(".").free / 1e9
     return _room("Disk", f"{free:,.0f} GB free in {Path.cwd()}", free, DISK_GB)
+
+
+def home() -> Finding:
+    """Whether Snakemake and Triptych can write their caches."""
+    try:
+        return Finding("Cache", WORKS, str(writable_cache().parent))
+    except InputError as problem:
+        return Finding("Cache", FAILS, *str(problem).split("; ", 1))
 
 
 def _room(name: str, found: str, there: float, needed: Mapping[str, float]) -> Finding:
@@ -173,7 +183,7 @@ def add_commands(commands: Any) -> None:
 
 def _doctor(options: argparse.Namespace) -> int:
     failed = False
-    for check in (python, memory, disk, gpu, network):
+    for check in (python, memory, disk, home, gpu, network):
         name, status, found, do = check()
         print(f"{status:8} {name}: {found}" + (f"\n{'':9}-> {do}" if do else ""), flush=True)
         failed |= status == FAILS

@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -80,7 +79,10 @@ def begin(folder: Path) -> list[str]:
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
-    shutil.copytree(SOURCE / "profiles", folder / "profiles")
+    for file in (SOURCE / "profiles").rglob("*.yaml"):  # not its mode: it may be read-only
+        profile = folder / file.relative_to(SOURCE)
+        profile.parent.mkdir(parents=True, exist_ok=True)
+        profile.write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
     return [*texts, "profiles/"]
 
 
@@ -97,9 +99,11 @@ def _init(options: argparse.Namespace) -> int:
 
 
 def _demo(options: argparse.Namespace) -> int:
+    from triptych.core.packages import writable_cache
     from triptych.core.provenance import python_path
 
     check_workflow(options.folder)
+    writable_cache("snakemake")
     command = [sys.executable, "-m", "snakemake", "--cores", options.cores]
     done = subprocess.run(
         [*command, "--logger", "triptych"],
@@ -135,6 +139,7 @@ def export_shipped() -> str:
 
     from triptych.apps.pictures.catalogue import several
     from triptych.apps.pictures.onnx_stylizer import cached
+    from triptych.core.packages import writable_cache
     from triptych.style.network.export import export_styles
     from triptych.style.network.mixtures import header_of
     from triptych.style.network.network import Architecture, TransformationNetwork
@@ -142,6 +147,7 @@ def export_shipped() -> str:
     path = several()
     to = cached(path)
     if not to.is_file():
+        writable_cache()
         network = TransformationNetwork(Architecture(**header_of(path)["architecture"]))
         network.load_state_dict({name: value.float() for name, value in load_file(path).items()})
         export_styles(to, network)

