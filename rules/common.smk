@@ -43,7 +43,8 @@ def code(rule, methods=()):
 
 def cluster(minutes, mem_mb=4000):
     """Resources that a job asks a cluster for at the papers' scale on an A40, about twice what
-    resources/costs.csv says: as often as much at its next attempt, and four days at most."""
+    resources/costs.csv says: as often as much at its next attempt, and four days at most.
+    """
     return {
         "mem_mb": lambda wildcards, attempt: mem_mb * attempt,
         "runtime": lambda wildcards, attempt: min(minutes * attempt, 4 * 24 * 60),
