@@ -115,11 +115,13 @@ rule style_download_picture:
     retries: RETRIES
     localrule: True
     conda:
-        "../envs/download.yaml"
+        "../envs/style.yaml"
     params:
         url=style_download("wikimedia", "picture", "url"),
         size=style_download("wikimedia", "picture", "size"),
         sha256=style_download("wikimedia", "picture", "sha256"),
+        md5=style_download("wikimedia", "picture", "md5"),
+        pixels=lambda w: STYLE.config["contents"].get(w.picture, {}).get("size"),
         lock="resources/locks/{picture}.json",
         contact=STYLE.config["contact"],
         code=code("style_download_picture"),

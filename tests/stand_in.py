@@ -3,6 +3,7 @@
 import runpy
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 SCRIPTS = Path(__file__).parents[1] / "workflow_scripts"
 
@@ -15,6 +16,9 @@ class Named(list):
             self.extend(entry if isinstance(entry, list) else [entry])
         self.__dict__.update(named)
         self.items, self.get = named.items, named.get
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.get(key) if isinstance(key, str) else super().__getitem__(key)
 
 
 def script_of(rule: str) -> str:

@@ -18,5 +18,5 @@ with job(snakemake):
         scale=snakemake.params.scale,
     )
     files = Files(result=[result], content=[inputs.content], painting=[inputs.painting])
-    figure = high_resolution_figure(long.iloc[0], files)
+    figure = high_resolution_figure(long, files)
     write_figure(figure, long, snakemake.output, photographs=True)

@@ -1,5 +1,6 @@
 """Optimise the images of one experiment of Version 1, resuming where an attempt stopped."""
 
+import logging
 from pathlib import Path
 
 from triptych.core.checkpoint import Checkpoint
@@ -10,13 +11,20 @@ from triptych.core.memory import keep_freed_memory
 from triptych.core.provenance import fingerprint
 from triptych.core.stopping import StopRequest, scheduler_limit
 from triptych.style.data.images import write_image
+from triptych.style.data.missing import missing_among
 from triptych.style.data.shards import Shards
 from triptych.style.optimise.runs import Inputs, run_experiment, usable_memory
+
+logger = logging.getLogger("triptych.style")
 
 with job(snakemake):
     keep_freed_memory()
     files, params, output = snakemake.input, snakemake.params, snakemake.output
-    roles = {run["backbone"] for run in params.runs}
+    missing = missing_among([*files.contents, *files.paintings])
+    for name, reason in missing.items():
+        logger.warning("%s is missing (%s): its images are left out", name, reason)
+    rows = [run for run in params.runs if not missing.keys() & {run["content"], run["painting"]}]
+    roles = {run["backbone"] for run in rows}
     calibration = None
     if files.photographs:
         shards = Shards(*files.photographs)
@@ -30,8 +38,7 @@ with job(snakemake):
     )
     device, resources = choose_device(params.device), snakemake.resources
     runs = [
-        {**run, "precision": choose_precision(run["precision"], device, "unscaled")}
-        for run in params.runs
+        {**run, "precision": choose_precision(run["precision"], device, "unscaled")} for run in rows
     ]
     settled = fingerprint({**dict(params.items()), "runs": runs}, files)
     checkpoint = Checkpoint(params.checkpoint, settled)
@@ -40,5 +47,6 @@ with job(snakemake):
     optimised = run_experiment(runs, inputs, device, memory, checkpoint, stop)
     write_csv(optimised.runs, output.runs)
     write_csv(optimised.history, output.history)
+    Path(output.images).mkdir(parents=True, exist_ok=True)
     for run, image in optimised.images.items():
         write_image(Path(output.images) / f"{run}.png", image)

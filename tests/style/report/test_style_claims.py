@@ -79,6 +79,7 @@ UNMET = [
     ("style_stylised_runs", said("batches", 9000), {"all batches", "filmed batches"}),
     ("style_runs", said("weights", "embedded"), {"losses backbones", "sizes backbones"}),
     ("style_runs", without(experiment="optimizers", run="adam-authors"), {"optimizers run"}),
+    ("style_runs", without(experiment="sizes"), {"sizes backbones", "sizes cases"}),
     ("style_history", below("evaluation", 601), {"backbones cut", "sizes cut"}),
     ("style_quality", without(experiment="initialisations"), {"starts"}),
     ("style_flicker", below("frame", 100), {"frames"}),

@@ -8,6 +8,7 @@ from triptych.report.claims import Unmet, Verdict, judge, predict
 from triptych.report.files import Files
 from triptych.report.page import PageFigure, Section
 from triptych.report.scoreboard import Headline
+from triptych.style.data.missing import missing_among
 from triptych.style.report import page
 from triptych.style.report.claims import CLAIMS
 from triptych.style.report.claims_facts import planned_facts, read_run
@@ -38,5 +39,7 @@ def sections(
     files: Files, settings: Mapping[str, Any], figures: Mapping[str, PageFigure]
 ) -> list[Section]:
     """The study's part of the page."""
-    frames = {name: read_frames(paths) for name, paths in files.items() if name != "videos"}
-    return style_sections(frames, files["videos"], figures, settings["weights"])
+    tables = ("table1", "scores", "stylised")
+    frames = {name: read_frames(files[name]) for name in tables}
+    missing = missing_among(files["pictures"])
+    return style_sections(frames, files["videos"], figures, settings["weights"], missing)

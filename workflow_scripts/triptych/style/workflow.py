@@ -175,6 +175,16 @@ class Workflow:
         }
 
     @property
+    def pictures(self) -> list[str]:
+        """The photographs and paintings that results are of."""
+        contents = dict.fromkeys([*self.names("content"), *self.shown_contents])
+        paintings = dict.fromkeys([*self.names("painting"), *self.shown])
+        return [
+            *(f"results/style/contents/{name}.png" for name in contents),
+            *(f"results/style/paintings/{name}.png" for name in paintings),
+        ]
+
+    @property
     def page(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
         """Files and settings of its part of the page, its figures apart."""
         files = {
@@ -182,6 +192,7 @@ class Workflow:
             "scores": ["results/tables/style_scores.csv"],
             "stylised": self.stylised_runs,
             "videos": self.of_videos("video.mp4"),
+            "pictures": self.pictures,
         }
         backbones = self.config["backbones"].values()
         return files, {"weights": sorted({backbone["weights"] for backbone in backbones})}

@@ -12,6 +12,7 @@ from PIL import Image, ImageCms, ImageOps
 
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path, not_a_file
+from triptych.style.data.missing import KEY as MISSING
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -72,6 +73,9 @@ TAGS = {  # of TIFF
     "SMaxSampleValue": 341,
 }
 
+ORIENTATION = 0x0112
+"""Exif's tag of how a picture is turned: 5 to 8 exchange its sides."""
+
 EXPECTED = (
     "Expected a whole JPEG, PNG, WebP, TIFF, BMP or GIF file, not a telephone's HEIC: convert it, "
     "or fetch it again."
@@ -112,6 +116,16 @@ def is_image(path: Path) -> bool:
     except Exception:  # Pillow raises many kinds for what it doesn't know
         return False
     return True
+
+
+def size_of(path: Path) -> tuple[int, int]:
+    """Height and width of an image file, upright, by its header. Raises InputError."""
+    try:
+        with path.open("rb") as stream, Image.open(stream, formats=READ) as image:
+            turned = image.getexif().get(ORIENTATION, 1) >= 5
+            return (image.width, image.height) if turned else (image.height, image.width)
+    except Exception as error:
+        raise InputError(f"{path} is no image: {type(error).__name__}") from error
 
 
 def open_image(
@@ -161,6 +175,8 @@ def _raw(what: str) -> str:
 
 def _decoded(stream: BinaryIO, what: str, at_least: int | None, shorter: int | None) -> Image.Image:
     with Image.open(stream, formats=READ) as image:
+        if reason := image.info.get(MISSING):
+            raise InputError(f"{what} is missing: {reason}")
         tags = getattr(image, "tag_v2", {})
         if tags.get(TAGS["NewSubfileType"], 0) & PREVIEW:
             raise InputError(_raw(what))

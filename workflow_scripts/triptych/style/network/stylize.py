@@ -16,6 +16,7 @@ from triptych.core.errors import InputError
 from triptych.core.memory import OomRetry
 from triptych.core.progress import Progress
 from triptych.style.data.images import read_image, write_image
+from triptych.style.data.missing import missing_reason, write_missing
 from triptych.style.network.fast import Precision, PreparedNetwork
 from triptych.style.network.memory import free_memory, readable
 from triptych.style.network.network import TransformationNetwork
@@ -167,7 +168,8 @@ def stylise_files(
 
     `seconds` are the network's alone. precision: a name, or "auto", which gives way to float32 at
     the first photograph whose result is under `LEAST_DECIBELS` from float32's. `psnr_to_float32`
-    (decibels, in a part of at most 512 pixels a side) is infinite where nothing is lost.
+    (decibels, in a part of at most 512 pixels a side) is infinite where nothing is lost. A missing
+    photograph's result is missing, too, and has no row.
     """
     network, record = load_network(network_path, painting)
     network = network.to(device)
@@ -178,6 +180,9 @@ def stylise_files(
     with Progress(f"stylised: {painting}", len(contents), "images") as progress:
         for path in contents:
             name = Path(path).stem
+            if reason := missing_reason(path):
+                write_missing(Path(folder) / f"{name}.png", name, reason)
+                continue
             image = read_image(path).to(device)
             result, seconds = _timed(prepared, image)
             psnr = precision_error(network, middle(image, 512), prepared.precision).psnr

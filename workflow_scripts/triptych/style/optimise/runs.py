@@ -40,6 +40,7 @@ RUN_COLUMNS = [
     "rates",
     "optimizer",
     "content_loss",
+    "style_loss",
     "initialisation",
     "size",
     "height",
@@ -102,6 +103,8 @@ def run_experiment(
 
     Raises `Stopped` after saving when `stop` asks.
     """
+    if not rows:  # every picture is missing
+        return _collected([], [])
     experiment = _Experiment(rows, inputs, device, memory_bytes)
     total = sum(row["evaluations"] for row in rows)
     loop_settings = LoopSettings(
@@ -275,7 +278,7 @@ def _collected(
     def table(part: str, columns: Sequence[str]) -> pd.DataFrame:
         records = [record for group in finished for record in group[part]]
         records.sort(key=lambda record: order[record["run"]])
-        return pd.DataFrame(records)[list(columns)]
+        return pd.DataFrame(records, columns=list(columns))
 
     images: dict[str, Tensor] = {}
     for group in finished:

@@ -169,7 +169,7 @@ def _experiment_facts(runs: pd.DataFrame, run: Run | None = None) -> dict[str, A
         pairs = chosen[["architecture", "weights"]].drop_duplicates().itertuples(index=False)
         facts |= {
             f"{name} backbones": {f"{architecture} {weights}" for architecture, weights in pairs},
-            f"{name} evaluations": int(chosen["evaluations"].min()),
+            f"{name} evaluations": int(chosen["evaluations"].min()) if len(chosen) else 0,
             f"{name} precision": set(chosen["precision"]),
         }
         if run is not None:

@@ -21,7 +21,7 @@ from triptych.style.report.labels import (
     PRESET_LOOKS,
     RATES_LABELS,
 )
-from triptych.style.report.panels import Files, Panel, Picture, picture_figure
+from triptych.style.report.panels import Files, Panel, Picture, picture_figure, saying_missing
 from triptych.style.report.runs import backbone_name, measured
 
 Row = list[Panel | None]
@@ -32,6 +32,7 @@ DETAIL_SHARE = 6
 """An enlarged detail is a sixth of the image's width and height."""
 
 
+@saying_missing
 def versions_figure(long: pd.DataFrame, files: Files) -> Figure:
     """Figure 1: both versions of one content and style, side by side.
 
@@ -53,6 +54,7 @@ def versions_figure(long: pd.DataFrame, files: Files) -> Figure:
     return picture_figure([[*_sources(run, files), *results]])[0]
 
 
+@saying_missing
 def styles_figure(long: pd.DataFrame, files: Files) -> Figure:
     """Version 2 in every style: each painting, and below it a photograph stylised towards it.
 
@@ -81,6 +83,7 @@ def cropped(picture: Picture, like: Picture) -> Picture:
     return _cut(picture, ((width - wide) // 2, (height - high) // 2, wide, high))
 
 
+@saying_missing
 def backbone_images_figure(long: pd.DataFrame, files: Files) -> Figure:
     """Figure 3: content, style and the result with each backbone.
 
@@ -91,6 +94,7 @@ def backbone_images_figure(long: pd.DataFrame, files: Files) -> Figure:
     return picture_figure([[*_sources(runs.iloc[0], files), *results]])[0]
 
 
+@saying_missing
 def optimizer_images_figure(long: pd.DataFrame, files: Files) -> Figure:
     """Figure 6: a row for the authors' and for tuned rates on each backbone, a column an optimizer;
     content and style at their left."""
@@ -119,6 +123,7 @@ def optimizer_images_figure(long: pd.DataFrame, files: Files) -> Figure:
     return picture_figure(rows, row_labels=labels, tallest=2.1)[0]
 
 
+@saying_missing
 def initialisations_figure(long: pd.DataFrame, files: Files) -> Figure:
     """The result from each initialisation, with the structure of the content that it kept."""
     runs = _in_order(long.drop_duplicates("run"), "initialisation", INITIALISATION_LABELS)
@@ -131,6 +136,7 @@ def initialisations_figure(long: pd.DataFrame, files: Files) -> Figure:
     return picture_figure([panels])[0]
 
 
+@saying_missing
 def presets_figure(long: pd.DataFrame, history: pd.DataFrame, files: Files) -> Figure:
     """The result of each preset above its losses.
 
@@ -156,6 +162,7 @@ def presets_figure(long: pd.DataFrame, history: pd.DataFrame, files: Files) -> F
     return figure
 
 
+@saying_missing
 def paintings_figure(long: pd.DataFrame, files: Files) -> Figure:
     """Figure 7: the content and the style images above the results of Version 1."""
     runs = long.drop_duplicates("painting")
@@ -168,6 +175,7 @@ def paintings_figure(long: pd.DataFrame, files: Files) -> Figure:
     return picture_figure([top, bottom], tallest=2.2)[0]
 
 
+@saying_missing
 def sizes_figure(long: pd.DataFrame, files: Files) -> Figure:
     """Results of Version 1 by size, a row a backbone, content and style at their left.
 
@@ -186,11 +194,13 @@ def sizes_figure(long: pd.DataFrame, files: Files) -> Figure:
     return picture_figure(rows, row_labels=names, tallest=2.1)[0]
 
 
-def high_resolution_figure(numbers: pd.Series, files: Files) -> Figure:
+@saying_missing
+def high_resolution_figure(long: pd.DataFrame, files: Files) -> Figure:
     """Figure 8: a large content image, the style and the result of Version 2, with a detail.
 
-    numbers: the row of `stylised_long`. The detail is where the content image has most contours.
+    long: as `stylised_long` returns it. The detail is where the content image has most contours.
     """
+    numbers = long.iloc[0]
     content, painting = str(numbers["content"]), str(numbers["painting"])
     before, style = files.picture("content", content), files.picture("painting", painting)
     after = files.picture("result", content)

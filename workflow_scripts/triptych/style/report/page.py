@@ -84,18 +84,24 @@ def style_sections(
     videos: Sequence[str | Path],
     figures: Mapping[str, PageFigure],
     weights: Sequence[str],
+    missing: Mapping[str, str],
 ) -> list[Section]:
     """The study's sections.
 
     frames: the long tables of results/tables (table1, scores), and the rows of
     stylised/*/runs.csv (stylised). videos: finished files in folders
-    {painting}/{variant}. figures: by name, as TITLES has them. weights: of the backbones.
+    {painting}/{variant}. figures: by name, as TITLES has them. weights: of the backbones. missing:
+    reasons of pictures that could not be had, by name.
     """
 
     def shown(*names: str) -> list[PageFigure]:
         return [figures[f"style_{name}"] for name in names]
 
     versions = [VERSIONS, *(text for name, text in WEIGHTS.items() if name in weights)]
+    versions += [
+        f"**The picture {name} is missing**, and so are its results: {reason}"
+        for name, reason in missing.items()
+    ]
     seconds = [table1_table(frames["table1"])]
     networks = [networks_table(frames["stylised"])]
     films = [page_video(path) for path in videos]

@@ -3,9 +3,12 @@
 Everything is placed in inches from the figure's upper left corner.
 """
 
-from collections.abc import Iterable, Sequence
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -17,6 +20,7 @@ from PIL import Image
 
 from triptych.report.embedding import on_white
 from triptych.report.palette import INK, MUTED, STYLE
+from triptych.style.data.missing import missing_among
 
 WIDTH = 9.0
 PIXELS_AN_INCH = 200
@@ -66,6 +70,11 @@ class Files:
                     named = dict.fromkeys((file.stem, f"{file.parent.name}/{file.stem}"), file)
                     self._files[kind].update(named)
 
+    @property
+    def missing(self) -> dict[str, str]:
+        """Reasons of pictures that could not be had, by name."""
+        return missing_among(path for files in self._files.values() for path in files.values())
+
     def picture(self, kind: str, name: str) -> Picture:
         """The image of that name, [H, W, 3]. Raises ValueError for a name that isn't there."""
         files = self._files[kind]
@@ -75,6 +84,28 @@ class Files:
             )
             raise ValueError(f"no {kind} named {name!r}; there are: {', '.join(known)}")
         return read_picture(files[name])
+
+
+def saying_missing(draw: Callable[..., Figure]) -> Callable[..., Figure]:
+    """Decorate a figure of a frame and others and, last, Files: it names the missing pictures.
+
+    Where these leave no row of the frame, it shows nothing else. Raises ValueError for an empty
+    frame of which no picture is missing.
+    """
+
+    @wraps(draw)
+    def drawn(*arguments: Any) -> Figure:
+        long, missing = arguments[0], arguments[-1].missing
+        if not missing:
+            return draw(*arguments)
+        lines = (f"Missing: {name}. {reason}" for name, reason in missing.items())
+        text = "\n".join(textwrap.fill(line, 130) for line in lines)
+        with matplotlib.rc_context(STYLE):
+            figure = Figure(figsize=(WIDTH, 0.6)) if long.empty else draw(*arguments)
+            figure.text(0.01, 0, text, fontsize=7, color=MUTED, va="top")
+        return figure
+
+    return drawn
 
 
 def picture_figure(

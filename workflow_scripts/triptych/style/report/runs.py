@@ -19,6 +19,7 @@ DESCRIBED = [
     "rates",
     "optimizer",
     "content_loss",
+    "style_loss",
     "initialisation",
     "size",
     "status",
@@ -32,13 +33,8 @@ UNITS = {
 
 
 def described(runs: pd.DataFrame, experiment: str) -> pd.DataFrame:
-    """The runs of one experiment. Raises ValueError where there are none."""
-    chosen = runs[runs["experiment"] == experiment]
-    if chosen.empty:
-        raise ValueError(
-            f"no run of experiment {experiment!r}; there are: {sorted(set(runs['experiment']))}"
-        )
-    return chosen.reset_index(drop=True)
+    """The runs of one experiment; none where every picture is missing."""
+    return runs[runs["experiment"] == experiment].reset_index(drop=True)
 
 
 def history_long(history: pd.DataFrame, runs: pd.DataFrame, *, scale: str) -> pd.DataFrame:
@@ -101,13 +97,14 @@ def versions_long(
     """Figure 1's numbers: seconds and quality of both versions for one content and painting.
 
     runs: of Version 1, experiment `paintings`. stylised: rows of stylised/*/runs.csv.
-    Raises ValueError where either version was not run on this pair.
+    Empty where either version has no image of this pair.
     """
     pair = {"content": content, "painting": painting}
-    chosen = _of_pair(runs, pair, "Version 1")
+    chosen, row = _of_pair(runs, pair), _of_pair(stylised, pair).head(1)
+    if chosen.empty or row.empty:
+        chosen, row = chosen.head(0), row.head(0)
     first = results_long(chosen, quality, scale=scale)
     measured = quality[quality["version"] == 2].drop_duplicates([*pair])
-    row = _of_pair(stylised, pair, "Version 2").head(1)
     row = row.merge(measured[[*pair, *MEASURE_LABELS]], on=[*pair], how="left")
     second = _by_measure(row, ["painting", "content", "origin", "width", "batches"], scale)
     first.insert(0, "version", 1)
@@ -132,7 +129,7 @@ def stylised_long(
     stylised: pd.DataFrame, *, content: str, painting: str, scale: str
 ) -> pd.DataFrame:
     """Figure 8's numbers: seconds of one image stylised by Version 2, and what describes it."""
-    row = _of_pair(stylised, {"content": content, "painting": painting}, "Version 2").head(1)
+    row = _of_pair(stylised, {"content": content, "painting": painting}).head(1)
     return with_cells(row.rename(columns={"seconds": "value"}), unit="seconds", scale=scale)
 
 
@@ -153,8 +150,6 @@ def _by_measure(frame: pd.DataFrame, keys: Sequence[str], scale: str) -> pd.Data
     return cells
 
 
-def _of_pair(frame: pd.DataFrame, pair: dict[str, str], version: str) -> pd.DataFrame:
-    chosen = frame[(frame[list(pair)] == list(pair.values())).all(axis=1)]
-    if chosen.empty:
-        raise ValueError(f"{version} was not run on {pair['content']} with {pair['painting']}")
-    return chosen
+def _of_pair(frame: pd.DataFrame, pair: dict[str, str]) -> pd.DataFrame:
+    """Rows of a content and painting; none where a picture is missing."""
+    return frame[(frame[list(pair)] == list(pair.values())).all(axis=1)]
