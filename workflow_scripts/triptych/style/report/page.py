@@ -77,6 +77,7 @@ WEIGHTS = {
     "project trained on bundled photographs. Its results show the method, not the paper's numbers.",
 }
 """What weights are that aren't the paper's."""
+MISSING = "**The picture {} is missing**, and so are its results: {}"
 
 
 def style_sections(
@@ -98,10 +99,7 @@ def style_sections(
         return [figures[f"style_{name}"] for name in names]
 
     versions = [VERSIONS, *(text for name, text in WEIGHTS.items() if name in weights)]
-    versions += [
-        f"**The picture {name} is missing**, and so are its results: {reason}"
-        for name, reason in missing.items()
-    ]
+    versions += [MISSING.format(*picture) for picture in missing.items()]
     seconds = [table1_table(frames["table1"])]
     networks = [networks_table(frames["stylised"])]
     films = [page_video(path) for path in videos]
