@@ -209,6 +209,8 @@ OTHERS = {
     "musing": ("1. I will put the dog at the beginning\n2. Wait, the dog barks near the road", 0),
     "the caption itself": (numbered([CAPTION, CAPTION.upper(), f"'{CAPTION}'"]), 0),
     "special tokens": (f"<s>{LIST}\n<|im_end|>", 5),
+    "of deepseek": (f"{LIST}\n<\uff5cend\u2581of\u2581sentence\uff5c>", 5),
+    "before a thought": (f"---\n<|channel>thought\n{numbered(NOTES)}<channel|>{LIST}", 5),
     "nothing": ("", 0),
 }
 

@@ -61,6 +61,38 @@ def test_sound_files_are_found_by_every_usual_name(folder, tmp_path, name):
     assert clips.loc["audiocaps/train/Yabcdefghijk.wav", "path"] == name
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_tables_that_a_spreadsheet_wrote_are_read(folder, tmp_path, encoding, delimiter):
+    other = tmp_path / "other"
+    for split, rows in (("train", TRAIN), ("val", VAL)):
+        path = other / f"{split}.csv"
+        files.write_rows(path, HEADER, rows, encoding=encoding, delimiter=delimiter)
+    (folder / "test.csv").unlink()
+    assert read_audiocaps(other).captions.equals(read_audiocaps(folder).captions)
+
+
+# cdjkim/audiocaps, dataset 2.0: a caption goes on in a row of its own.
+BROKEN = {
+    "19,IAosP90cdsE,30,an engine chugging with muffled\nspeech in the background": (4, "1 fields"),
+    "19,IAosP90cdsE,30,an engine, chugging": (3, "5 fields, expected 4"),
+    "19,IAosP90cdsE,30": (3, "3 fields, expected 4"),
+    '19,IAosP90cdsE,30,"an engine"s chugging': (3, "no table"),
+    "19,#NAME?,30,an engine": (3, r"'Y#NAME\?.wav' isn't named"),
+    "19,IAosP90cdsE,30, ": (3, "its caption is empty"),
+}
+
+
+@pytest.mark.parametrize(("row", "told"), BROKEN.items(), ids=str)
+def test_a_broken_line_is_named_by_its_file_and_number(folder, row, told):
+    path = folder / "val.csv"
+    first = "audiocap_id,youtube_id,start_time,caption\n18,IAosP90cdsX,0,rain\n"
+    path.write_text(f"{first}{row}\n20,IAosP90cdsY,1,more rain\n")
+    line, problem = told
+    with pytest.raises(InputError, match=rf"val\.csv, line {line}: .*{problem}"):
+        read_audiocaps(folder)
+
+
 def test_a_missing_split_is_said_and_a_folder_without_any_refused(folder, tmp_path, caplog):
     (folder / "test.csv").unlink()
     assert set(read_audiocaps(folder).clips["split"]) == {"train", "val"}

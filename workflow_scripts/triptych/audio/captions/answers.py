@@ -106,10 +106,10 @@ def parse_answer(text: str) -> list[str]:
 
     Where some lines are numbered or bulleted, others go on with them or are dropped.
     """
-    text = _without_thoughts(html.unescape(text))
+    text = _without_thoughts("".join(map(_plain, html.unescape(text))))
     if (texts := _json_texts(text)) is not None:
         text = "\n\n".join(texts)
-    text = "".join(map(_plain, _TAG.sub("\n", _INLINE_TAG.sub("", text))))
+    text = _TAG.sub("\n", _INLINE_TAG.sub("", text))
     lines = [part for line in text.splitlines() for part in _inline_list(line)]
     lines = ["" if line.strip().startswith("```") else line for line in lines]
     captions = _captions_by_line(lines)

@@ -9,18 +9,15 @@ val and test have five. All three splits are training data here (report, section
 
 import logging
 import os
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
 
 from triptych.audio.data.tables import (
     Tables,
     caption_table,
     clip_id,
     clip_table,
-    read_strings,
+    read_rows,
     youtube_id,
 )
 from triptych.core.errors import InputError
@@ -61,27 +58,26 @@ def read_audiocaps(folder: str | Path, audio: str | Path | None = None) -> Table
 
 def _rows(path: Path) -> Iterator[tuple[str, list[str], list[str]]]:
     """(file name, what its sound file may be called, captions) of each clip of a split."""
-    table = read_strings(path, ())
-    numbered = sorted(column for column in map(str, table.columns) if column.startswith("caption"))
-    if {"youtube_id", "start_time", "caption"} <= set(table):
-        yield from _excerpts(table)
-        return
-    if "file_name" not in table or not numbered:
+    header, rows = read_rows(path)
+    numbered = sorted(column for column in header if column.startswith("caption"))
+    original = {"youtube_id", "start_time", "caption"} <= set(header)
+    if not original and ("file_name" not in header or not numbered):
         raise InputError(
-            f"{path} has the columns {', '.join(map(str, table.columns))}; expected is AudioCaps' "
+            f"{path} has the columns {', '.join(header)}; expected is AudioCaps' "
             "audiocap_id,youtube_id,start_time,caption or WavCaps' file_name,caption_1,..."
         )
-    for row in table.to_dict("records"):
-        name = row["file_name"]
-        yield name, [Path(name).stem, youtube_id(name)], [row[column] for column in numbered]
-
-
-def _excerpts(table: pd.DataFrame) -> Iterator[tuple[str, list[str], list[str]]]:
-    """The clips of the original layout, whose rows of one clip needn't stand together."""
-    rows: dict[tuple[str, str], list[dict[Hashable, Any]]] = {}
-    for row in table.to_dict("records"):
-        rows.setdefault((row["youtube_id"], row["start_time"]), []).append(row)
-    for (video, start), captions in rows.items():
+    # Rows of one clip needn't stand together in the original layout.
+    excerpts: dict[tuple[str, str], list[dict[str, str]]] = {}
+    for line, row in rows:
+        name = f"Y{row['youtube_id']}.wav" if original else row["file_name"]
+        video = youtube_id(name, f"{path}, line {line}")
+        if not all(row[column].strip() for column in numbered):
+            raise InputError(f"{path}, line {line}: its caption is empty")
+        if original:
+            excerpts.setdefault((video, row["start_time"]), []).append(row)
+        else:
+            yield name, [Path(name).stem, video], [row[column] for column in numbered]
+    for (video, start), captions in excerpts.items():
         numbers = [row["audiocap_id"] for row in captions if "audiocap_id" in row]
         stems = [f"{video}_{start}", f"Y{video}_{start}", f"Y{video}", video, *numbers]
         yield f"Y{video}.wav", stems, [row["caption"] for row in captions]

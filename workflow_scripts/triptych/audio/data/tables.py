@@ -6,6 +6,7 @@ All values are strings: identifiers of Freesound and YouTube look like numbers a
 import csv
 import io
 import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -86,46 +87,65 @@ def caption_table(captions: Iterable[tuple[str, int, str]], where: object) -> pd
 def read_strings(path: str | Path, required: Sequence[str]) -> pd.DataFrame:
     """A CSV file as strings, blanks kept, columns beyond the `required` ones too.
 
-    UTF-8 or else ISO-8859-1, in which Clotho's metadata is published, with `;` for a delimiter
-    where the header has no other. Raises InputError for a file that is missing, broken, or lacks a
-    column.
+    Raises InputError for a file that is missing, broken (with the line), or lacks a column.
+    """
+    header, rows = read_rows(path)
+    if missing := [column for column in required if column not in header]:
+        raise InputError(
+            f"{path} has the columns {', '.join(header)}; expected is also {', '.join(missing)}"
+        )
+    return pd.DataFrame([row for _, row in rows], columns=header, dtype=str)
+
+
+def read_rows(path: str | Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
+    """The columns of a CSV file, and each row with the number of its (last) line.
+
+    UTF-8, UTF-16 or else ISO-8859-1, in which Clotho's metadata is published; the delimiter is the
+    one of `,`, `;` and tabs that the header has most. Raises InputError for a file that is missing,
+    and with its number for a line of more or fewer fields than the header.
     """
     try:
         content = Path(path).read_bytes()
     except (FileNotFoundError, IsADirectoryError) as error:
         what = "missing" if isinstance(error, FileNotFoundError) else "a folder"
         raise InputError(f"{path} is {what}; expected is a CSV file there") from None
+    text = _decoded(content)
+    first = text.partition("\n")[0]
+    delimiter = max(",;\t", key=first.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    header: list[str] = []
+    rows: list[tuple[int, dict[str, str]]] = []
     try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = content.decode("iso-8859-1")
-    header = text.partition("\n")[0]
-    delimiter = ";" if ";" in header and "," not in header else ","
-    try:
-        table = pd.read_csv(io.StringIO(text), sep=delimiter, dtype=str, keep_default_na=False)
-    except ValueError as error:  # pandas' parser errors are ValueErrors
-        raise InputError(f"{path} isn't a table: {error}") from None
-    if missing := [column for column in required if column not in table]:
-        raise InputError(
-            f"{path} has the columns {', '.join(map(str, table.columns))}; "
-            f"expected is also {', '.join(missing)}"
-        )
-    # Where all rows have a field too many, pandas takes the first for their names.
-    if not isinstance(table.index, pd.RangeIndex):
-        raise InputError(
-            f"{path}: its rows have more fields than its header; a field with {delimiter!r} in it "
-            "must stand in quotation marks"
-        )
-    try:
-        *_, last = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        for fields in reader:
+            if not header:
+                header = fields
+            elif fields and len(fields) != len(header):
+                raise InputError(
+                    f"{path}, line {reader.line_num}: {len(fields)} fields, expected "
+                    f"{len(header)}, as the header has: {delimiter.join(fields)[:80]!r}. A field "
+                    f"with {delimiter!r} or a line break in it must stand in quotation marks; if "
+                    "it is the last line, the file may have been cut: fetch it again"
+                )
+            elif fields:
+                rows.append((reader.line_num, dict(zip(header, fields, strict=True))))
     except csv.Error as error:
-        raise InputError(f"{path} isn't a table: {error}") from None
-    if 0 < len(last) < len(table.columns):
-        raise InputError(
-            f"{path}: its last row has {len(last)} fields, expected {len(table.columns)}; the file "
-            "may have been cut: fetch it again"
-        )
-    return table
+        raise InputError(f"{path}, line {reader.line_num}: no table: {error}") from None
+    if not header or len(set(header)) < len(header):
+        raise InputError(f"{path}: its first line must name the columns, each once")
+    return header, rows
+
+
+def _decoded(content: bytes) -> str:
+    """Text by its byte order mark; without one UTF-16 has a zero in every other byte."""
+    zeros = [content[start:200:2].count(0) for start in (0, 1)]
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return content.decode("utf-16", errors="replace")
+    if any(zeros):
+        return content.decode("utf-16-le" if zeros[1] > zeros[0] else "utf-16-be", errors="replace")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("iso-8859-1")
 
 
 def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
@@ -146,12 +166,13 @@ def sound_id(text: str, where: object) -> str:
     return stripped
 
 
-def youtube_id(file_name: str) -> str:
+def youtube_id(file_name: str, where: object = "") -> str:
     """The video of a file named as WavCaps and PANNs do: Y, the id of 11 characters, a suffix.
 
     The id itself may begin with Y. Raises InputError where the name is of another form.
     """
     stem = file_name.removesuffix(".wav")
-    if len(stem) != 12 or not stem.startswith("Y"):
-        raise InputError(f"{file_name!r} isn't named Y<YouTube id of 11 characters>.wav")
+    if not re.fullmatch(r"Y[\w-]{11}", stem, re.ASCII):
+        begin = f"{where}: " if where else ""
+        raise InputError(f"{begin}{file_name!r} isn't named Y<YouTube id of 11 characters>.wav")
     return stem[1:]
