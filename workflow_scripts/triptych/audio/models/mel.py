@@ -121,4 +121,5 @@ class LogMel(nn.Module):
             pad_mode="reflect",
             return_complex=True,
         )
-        return torch.view_as_real(spectrum).square().sum(-1)
+        # A sum over the two parts as an axis takes four times as long on a processor.
+        return spectrum.real.square().add_(spectrum.imag.square())
