@@ -80,7 +80,7 @@ GROUPS = {
 SIDES = ["plain", "best plain", "ours, float32", "ours, bf16"]
 BENCHES = ("bench_rl", "bench_rl_gpu", "bench_rl_pruned", "bench_style", "bench_command")
 BENCHES += ("bench_audio",)
-BLOCKS = ("scales", "demo", "workflow", "pruning", "longer", *BENCHES)
+BLOCKS = ("scales", "scales_in_short", "demo", "workflow", "pruning", "longer", *BENCHES)
 """Functions whose text stands on a page between marks with their names."""
 TITLES = {"style": "Style transfer", "audio": "Audio retrieval", "rl": "Offline RL"}
 
@@ -143,9 +143,18 @@ def scales() -> str:
     return "\n".join(lines)
 
 
+def scales_in_short() -> str:
+    """README's rows: scale, time, downloads and how many of the papers' claims it decides."""
+    rows = [line.split(" | ") for line in scales().splitlines()[2:]]
+    lines = ["| scale | takes | downloads | claims decided |", "| --- | --- | ---: | ---: |"]
+    for scale, _, takes, downloads, _, decided, _ in rows:
+        lines.append(f"{scale} | {takes} | {downloads} | {decided} |")
+    return "\n".join(lines)
+
+
 def _takes(scale: str, jobs: list[Job], costs: list[Cost]) -> str:
     if hours := sum(cost.gpu_hours for cost in costs):
-        return f"*computed*: {hours:.3g} GPU hours, by steps timed on an H200"
+        return f"*computed*: {hours:.3g} GPU hours"
     if scale == "demo":
         return f"*measured*: {_minutes(demo_runs()[0])} minutes on two cores"
     two = wall_seconds(jobs, costs, 2, 0) / 60

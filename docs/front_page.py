@@ -1,0 +1,170 @@
+"""Draw README's three pictures, 800 x 800 pixels each, to be read at 400.
+
+`make docs` draws scores against sparsity from docs/results. The other two show files that are not
+in the repository; with a folder, `python docs/front_page.py FOLDER` draws them from
+
+- painted.csv: photograph, network, optimised, painting, which are files; a row for each row shown;
+- found.csv: query, score, file, name_shown, right (1 or 0), of what `triptych search` found.
+"""
+
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import av
+import matplotlib
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+from PIL import Image, ImageOps
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "workflow_scripts"))
+
+from triptych.report.palette import STYLE  # noqa: E402
+from triptych.report.statistics import ratio_interval  # noqa: E402
+from triptych.rl.report.labels import TASK_LABELS  # noqa: E402
+
+IMAGES = ROOT / "docs/images"
+RUN = ROOT / "docs/results/pruning-95/tables"
+COLOURS = {"hopper": "#1b6ca8", "walker2d": "#c8553d", "halfcheetah": "#4b8b3b"}
+SIZE, DPI, RATE = 4.0, 200, 32000
+LOOK = {
+    **STYLE,
+    "font.size": 12,
+    "axes.labelsize": 12,
+    "xtick.labelsize": 11,
+    "ytick.labelsize": 11,
+}
+
+
+def draw_pruning() -> None:
+    """SNIP's share of the dense score against sparsity, and on raw observations, with intervals."""
+    rows = pd.concat([pd.read_csv(RUN / f"rl_figure{n}.csv") for n in (1, 2)])
+    snip = rows[(rows["method"] == "snip") & (rows["algorithm"] == "BC")].drop_duplicates(
+        ["task", "sparsity_percent"]
+    )
+    levels = sorted(snip["sparsity_percent"].unique())
+    seeds: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for row in (
+        pd.read_csv(RUN / "rl_sensors.csv")
+        .query("name.isna() and observations == 'raw'")
+        .itertuples()
+    ):
+        seeds[row.task, row.method].append(row.value)
+    figure = Figure(figsize=(SIZE, SIZE), layout="constrained")
+    axes = figure.subplots()
+    axes.axhline(1, color="#1f2933", linewidth=1)
+    axes.text(-0.28, 1.06, "dense", fontsize=11)
+    for number, (task, colour) in enumerate(COLOURS.items()):
+        of_task = snip[snip["task"] == task].set_index("sparsity_percent").loc[levels]
+        places = np.arange(len(levels)) + 0.14 * (number - 1)
+        ratio, low, high = (
+            of_task[f"ratio_{name}"].to_numpy() for name in ("to_dense", "low", "high")
+        )
+        axes.errorbar(
+            places,
+            ratio,
+            (ratio - low, high - ratio),
+            color=colour,
+            marker="o",
+            capsize=3,
+            label=TASK_LABELS[task],
+        )
+        raw = ratio_interval(seeds[task, "snip"], seeds[task, "dense"])
+        place = levels.index(95.0) + 0.14 * (number - 1)
+        axes.errorbar(
+            [place],
+            [raw.estimate],
+            [[raw.estimate - raw.low], [raw.high - raw.estimate]],
+            color=colour,
+            marker="o",
+            markerfacecolor="white",
+            capsize=3,
+        )
+    axes.text(
+        levels.index(95.0) - 0.3, 0.3, "raw\nobservations", ha="right", va="center", fontsize=11
+    )
+    axes.set_xticks(range(len(levels)), [f"{level:g}%" for level in levels])
+    axes.set_ylim(0, 1.2)
+    axes.set_xlabel("weights pruned by SNIP before training")
+    axes.set_ylabel("share of the dense score")
+    axes.legend(loc="center left", bbox_to_anchor=(0, 0.62), fontsize=11)
+    figure.savefig(IMAGES / "front-pruning.png", dpi=DPI, metadata={"Software": None})
+
+
+def draw_style(folder: Path) -> None:
+    """A row a photograph, its painting in its corner: photograph, network's result, optimised."""
+    rows = pd.read_csv(folder / "painted.csv")
+    side = int(SIZE * DPI)
+    gap = 8
+    height = (side - 44 - gap * (len(rows) - 1)) // len(rows)
+    width = (side - 2 * gap) // 3
+    canvas = Image.new("RGB", (side, side), "white")
+    for line, row in enumerate(rows.itertuples()):
+        top = 44 + line * (height + gap)
+        for column, file in enumerate((row.photograph, row.network, row.optimised)):
+            picture = ImageOps.fit(
+                Image.open(folder / file).convert("RGB"), (width, height), Image.Resampling.LANCZOS
+            )
+            canvas.paste(picture, (column * (width + gap), top))
+        painting = ImageOps.fit(
+            Image.open(folder / row.painting).convert("RGB"), (112, 112), Image.Resampling.LANCZOS
+        )
+        canvas.paste(ImageOps.expand(painting, 4, "white"), (width - 120, top + height - 120))
+    figure = Figure(figsize=(SIZE, SIZE))
+    figure.figimage(np.asarray(canvas), origin="upper")
+    for column, name in enumerate(("photograph", "network", "optimised")):
+        figure.text(
+            (column * (width + gap) + width / 2) / side,
+            1 - 18 / side,
+            name,
+            ha="center",
+            va="center",
+            fontsize=12,
+        )
+    figure.savefig(IMAGES / "front-style.jpg", dpi=DPI, pil_kwargs={"quality": 88})
+
+
+def draw_search(folder: Path) -> None:
+    """Two queries with their first hits: name, score and spectrogram, right ones framed."""
+    rows = pd.read_csv(folder / "found.csv")
+    queries = list(rows.groupby("query", sort=False))
+    shown = max(len(hits) for _, hits in queries)
+    figure = Figure(figsize=(SIZE, SIZE))
+    for line, (query, hits) in enumerate(queries):
+        top = 1 - line / 2
+        figure.text(0.02, top - 0.05, f"“{query}”", fontsize=14, fontweight="bold", va="center")
+        for place, hit in enumerate(hits.itertuples()):
+            box = (0.02 + place * 0.98 / shown, top - 0.36, 0.9 / shown, 0.25)
+            axes = figure.add_axes(box)
+            axes.imshow(
+                _spectrogram(folder / hit.file), origin="lower", aspect="auto", cmap="magma"
+            )
+            axes.set(xticks=[], yticks=[])
+            for spine in axes.spines.values():
+                spine.set(visible=bool(hit.right), color="#2e7d4f", linewidth=3)
+            axes.set_xlabel(f"{hit.name_shown}\n{hit.score:.2f}", fontsize=10.5, labelpad=3)
+    figure.savefig(IMAGES / "front-search.png", dpi=DPI, metadata={"Software": None})
+
+
+def _spectrogram(file: Path) -> NDArray[np.float64]:
+    """The first three seconds in decibels below the loudest, [129, frames]."""
+    mono = av.AudioResampler(format="flt", layout="mono", rate=RATE)
+    with av.open(file) as sound:
+        blocks = [b.to_ndarray()[0] for f in sound.decode(audio=0) for b in mono.resample(f)]
+    waveform = np.concatenate(blocks)[: 3 * RATE]
+    frames = np.lib.stride_tricks.sliding_window_view(waveform, 1024)[::256] * np.hanning(1024)
+    power = np.abs(np.fft.rfft(frames)) ** 2
+    decibels = 10 * np.log10(power.T[:256] + 1e-10)
+    return np.clip(decibels, decibels.max() - 70, None)
+
+
+if __name__ == "__main__":
+    with matplotlib.rc_context(LOOK):
+        if len(sys.argv) > 1:
+            draw_style(Path(sys.argv[1]))
+            draw_search(Path(sys.argv[1]))
+        else:
+            draw_pruning()
