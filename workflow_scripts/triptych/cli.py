@@ -6,7 +6,7 @@ What takes long to import is imported when a command runs, so that --help is ins
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -16,21 +16,21 @@ from triptych.apps.pictures import commands as pictures
 from triptych.apps.sounds import commands as sounds
 from triptych.core.errors import InputError, error_message, printable
 
-DESCRIPTION = "Put to use what the workflow made under results/."
+DESCRIPTION = """\
+Reproduce three papers, and use what was trained on your own files.
 
-EXAMPLES = """\
-examples:
-  paint photographs and videos in a style:
-    triptych stylize photo.jpg --style swirls -o painted.jpg
+{commands}
 
-  find your own recordings by a description:
-    triptych index ~/sounds
-    triptych search "rain on a tin roof" --index ~/sounds
-
-  write what acts of one pruned policy, packed and as ONNX, and beside it what acts with it:
-    triptych policy export results/rl/hopper/narrow/bcq-paper/policies.safetensors \\
-        --method snip --sparsity 95 --seed 0 -o hopper.tpk
+triptych COMMAND --help has options and examples.
 """
+
+GROUPS = {
+    "paint": ("stylize",),
+    "search sounds": ("index", "search", "serve", "adapt"),
+    "run": ("init", "demo", "plan", "weights", "policy"),
+    "check": ("doctor", "verify", "compare"),
+}
+"""Commands by what people want; the help lists them so."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -75,15 +75,30 @@ class _Printable:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="triptych",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
+        usage="triptych COMMAND ...",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=_version())
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(
+        prog="triptych",
+        dest="command",
+        metavar="COMMAND",
+        required=True,
+        help=argparse.SUPPRESS,
+    )
     for app in (pictures, sounds, policy, init, plan, results, doctor):
         app.add_commands(commands)
+    parser.description = DESCRIPTION.format(commands=_grouped(commands.choices))
     return parser
+
+
+def _grouped(parsers: Mapping[str, argparse.ArgumentParser]) -> str:
+    """A line for each command, under the title of its group."""
+    lines: list[str] = []
+    for title, names in GROUPS.items():
+        lines += ["", f"{title}:"] if lines else [f"{title}:"]
+        lines += [f"  {name:9} {parsers[name].get_default('summary')}" for name in names]
+    return "\n".join(lines)
 
 
 def _version() -> str:

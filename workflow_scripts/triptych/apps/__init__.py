@@ -34,15 +34,17 @@ def command(
     description: str,
     examples: str | None = None,
 ) -> argparse.ArgumentParser:
-    """Add a command to the subparsers of `triptych`, and return its parser."""
+    """Add a command to the subparsers of `triptych`, and return its parser.
+
+    summary: what `triptych --help` says of it.
+    """
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
-        help=summary,
         description=description,
         epilog=examples,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, summary=summary)
     return parser
 
 

@@ -10,18 +10,26 @@ from triptych.core.errors import InputError
 if TYPE_CHECKING:
     from triptych.rl.acting.stored_policy import StoredPolicy
 
+EXAMPLES = """\
+example:
+  triptych policy export results/rl/hopper/narrow/bcq-paper/policies.safetensors \\
+      --method snip --sparsity 95 --seed 0 -o hopper.tpk
+"""
 ROW_KEYS = ("task", "method", "sparsity_percent", "observations", "pruning")
 
 
 def add_commands(commands: Any) -> None:
     """Add `policy` and its commands to the subparsers of `triptych`."""
-    policy = commands.add_parser("policy", help="export a pruned policy")
+    policy = commands.add_parser("policy")
+    policy.set_defaults(summary="export a pruned policy for machines without PyTorch")
     verbs = policy.add_subparsers(metavar="COMMAND", required=True)
     export = verbs.add_parser(
         "export",
         help="write one policy for machines without PyTorch",
         description="Write the acting networks of one policy as a packed file "
         "(docs/packed-format.md), and beside it the file's reader policy.c (libc and libm).",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     export.add_argument(
         "policy",
