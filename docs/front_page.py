@@ -146,7 +146,7 @@ def draw_search(folder: Path) -> None:
             for spine in axes.spines.values():
                 spine.set(visible=bool(hit.right), color="#2e7d4f", linewidth=3)
             axes.set_xlabel(f"{hit.name_shown}\n{hit.score:.2f}", fontsize=10.5, labelpad=3)
-    figure.savefig(IMAGES / "front-search.png", dpi=DPI, metadata={"Software": None})
+    figure.savefig(IMAGES / "front-search.jpg", dpi=DPI, pil_kwargs={"quality": 88})
 
 
 def _spectrogram(file: Path) -> NDArray[np.float64]:
