@@ -14,6 +14,7 @@ rule style:
 
 TRAINING = STYLE.config["training"]
 FILM = STYLE.config["video"]
+SHOWN = STYLE.config["stylised"]["contents"][0]
 PHOTOGRAPHS_CUT = [f"{CROPS}/crops.bin", f"{CROPS}/index.csv"]
 
 
@@ -61,6 +62,7 @@ rule style_train:
         index=f"{CROPS}/index.csv",
         paintings=paintings_learnt,
         backbone=module_input(STYLE.backbone("loss")),
+        content=ancient(f"results/style/contents/{SHOWN}.png"),  # painted, not learnt from
         initial=module_input(
             expand(
                 "resources/style/networks/{name}.safetensors",
@@ -95,6 +97,8 @@ rule style_train:
         training=TRAINING["schedule"],
         device=config["device"],
         checkpoint=module_param("results/checkpoints/style_train/{painting}-{variant}"),
+        # A picture of every checkpoint, to be looked at while the training runs.
+        shown=module_param("results/style/networks/{painting}/{variant}/checkpoints"),
         code=code("style_train"),
     script:
         "../workflow_scripts/style/train.py"

@@ -14,13 +14,12 @@ from stops import Never
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import SAVED_EXIT_CODE
 from triptych.style.data.colours import colours_of, recoloured
+from triptych.style.data.images import read_image, resize, to_bytes
 from triptych.style.network.architecture import Architecture
 from triptych.style.network.initial_weights import initial_network
 from triptych.style.network.network import TransformationNetwork
 from triptych.style.network.perceptual import EVEN, PerceptualLoss
-from triptych.style.network.training import (
-    train,
-)
+from triptych.style.network.training import Shown, train
 from triptych.style.network.training_data import TrainingSettings, batch_indices, load_batch
 
 CPU = torch.device("cpu")
@@ -32,7 +31,7 @@ def settings(**changes):
     return dataclasses.replace(job.TRAINING, **changes)
 
 
-def run(folder, loss=None, chosen=None, architecture=SMALL, crops=None, stop=None):
+def run(folder, loss=None, chosen=None, architecture=SMALL, crops=None, stop=None, shown=None):
     chosen, loss = chosen or settings(batches=4), loss or job.loss()
     architecture = dataclasses.replace(architecture, styles=len(loss.paintings))
     return train(
@@ -43,6 +42,7 @@ def run(folder, loss=None, chosen=None, architecture=SMALL, crops=None, stop=Non
         CPU,
         Checkpoint(folder, "x"),
         stop or Never(),
+        shown,
     )
 
 
@@ -156,6 +156,38 @@ def test_a_gpu_lowers_the_loss_in_every_precision(tmp_path, precision):
     trained = train(network, loss, job.Noise(), chosen, device, checkpoint, Never())
     assert trained.losses["total"].iloc[-1] < trained.losses["total"].iloc[0]
     assert isinstance(chosen, TrainingSettings)
+
+
+def test_every_checkpoint_is_shown_while_the_training_runs(tmp_path):
+    """A training image, its stylised version, and one photograph in each style: with no effect."""
+    photograph = torch.rand(3, 40, 60, generator=torch.Generator().manual_seed(4))
+    both = PerceptualLoss(
+        job.random_backbone(), job.LOSSES, [job.painting(), job.painting().flip(0)]
+    )
+    seen = []
+
+    class Watching(Never):
+        @property
+        def reason(self):
+            seen.append(sorted(path.name for path in (tmp_path / "shown").glob("*.png")))
+
+    shown = Shown(photograph, tmp_path / "shown")
+    chosen = settings(batches=6, checkpoint_every=2)
+    made = run(tmp_path / "a", both, chosen, stop=Watching(), shown=shown).checkpoints
+    assert ["000002.png"] in seen and ["000002.png", "000004.png"] in seen
+    plain = run(tmp_path / "b", both, chosen).checkpoints
+    for batches, kept in made.items():
+        assert all(torch.equal(kept.weights[n], v) for n, v in plain[batches].weights.items())
+        assert torch.equal(kept.sample[..., :40], plain[batches].sample)
+        network = TransformationNetwork(dataclasses.replace(SMALL, styles=2))
+        network.load_state_dict(kept.weights)
+        small = resize(photograph, 20)[None]
+        with torch.no_grad():
+            styles = [alone(small)[0] for alone in network.alone()]
+        expected = to_bytes(torch.cat(styles, 2))
+        written = to_bytes(read_image(tmp_path / f"shown/{batches:06d}.png"))
+        assert torch.equal(written, kept.sample)
+        torch.testing.assert_close(written[..., 40:], expected, rtol=0, atol=1)
 
 
 def test_a_network_that_warms_up_copies_photographs_in_the_paintings_colours(tmp_path):

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from itertools import pairwise
 
 import pandas as pd
 import pytest
@@ -18,7 +19,9 @@ from triptych.style.network.network import TransformationNetwork
 from triptych.style.network.network_files import load_network
 from triptych.style.network.training import Kept, Trained, train
 from triptych.style.network.training_files import (
+    MOST_SHOWN,
     select,
+    shown_batches,
     validation_losses,
     write_training,
 )
@@ -110,3 +113,10 @@ def test_validation_losses_are_means_over_all_crops_whatever_the_batch():
     assert one == pytest.approx(several, rel=1e-5)
     assert one["content"] == pytest.approx(terms["content"].item(), rel=1e-5)
     assert one["total"] == pytest.approx(sum(terms.values()).item(), rel=1e-5)
+
+
+def test_of_many_checkpoints_some_are_shown_and_the_chosen_one():
+    shown = shown_batches(range(500, 30_001, 500), 10_500)
+    assert len(shown) <= MOST_SHOWN + 1 and {500, 10_500, 30_000} <= {*shown}
+    assert max(after - before for before, after in pairwise(shown)) <= 3000
+    assert shown_batches([20, 40, 60], 40) == [20, 40, 60]

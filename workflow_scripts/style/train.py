@@ -7,11 +7,13 @@ from triptych.core.device import choose_device, choose_precision
 from triptych.core.job import job
 from triptych.core.provenance import fingerprint
 from triptych.core.stopping import StopRequest, scheduler_limit
+from triptych.style.data.images import read_image
+from triptych.style.data.missing import missing_reason
 from triptych.style.data.shards import Shards
 from triptych.style.network.architecture import Architecture
 from triptych.style.network.initial_weights import finished_network, initial_network
 from triptych.style.network.perceptual import LossSettings
-from triptych.style.network.training import train
+from triptych.style.network.training import Shown, train
 from triptych.style.network.training_data import TrainingSettings
 from triptych.style.network.training_files import read_loss, select, write_training
 
@@ -21,6 +23,7 @@ with job(snakemake):
     precision = choose_precision(params.training["precision"], device, "training")
     training = {**params.training, "precision": precision}
     settings = {**dict(params.items()), "training": training}
+    del settings["shown"]
     architecture = Architecture(**params.architecture, styles=len(params.styles))
     loss = read_loss(
         files.backbone,
@@ -34,14 +37,17 @@ with job(snakemake):
     for initial in files.initial:
         network = finished_network(Path(initial), architecture, params.styles)
     crops = Shards(files.crops, files.index)
+    photograph = None if missing_reason(files.content) else read_image(files.content)
+    data = [file for file in files if file != files.content]  # which changes no weight
     trained = train(
         network,
         loss,
         crops,
         TrainingSettings(**training),
         device=device,
-        checkpoint=Checkpoint(params.checkpoint, fingerprint(settings, files)),
+        checkpoint=Checkpoint(params.checkpoint, fingerprint(settings, data)),
         stop=StopRequest(scheduler_limit(snakemake.resources.get("runtime"))),
+        shown=Shown(photograph, Path(params.shown)),
     )
     selected = select(
         trained,

@@ -21,6 +21,7 @@ from triptych.core.files import atomic_path
 from triptych.core.memory import OomRetry, keep_freed_memory
 from triptych.core.stopping import Stop
 from triptych.core.training_loop import LoopSettings, TrainingLoop, all_finite, exploded
+from triptych.style.data.images import resize_to, to_bytes, write_image
 from triptych.style.network.grain import REACH
 from triptych.style.network.network import TransformationNetwork
 from triptych.style.network.perceptual import TERMS, PerceptualLoss
@@ -48,11 +49,19 @@ CPU = torch.device("cpu")
 
 @dataclass(frozen=True)
 class Kept:
-    """A kept checkpoint: weights, and a training image beside its stylised version, uint8
-    [3, S, 2S]."""
+    """A kept checkpoint: weights, and what it shows (`TrainingRun`), uint8 [3, S, W]."""
 
     weights: dict[str, Tensor]
     sample: Tensor
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a training shows while it runs: a photograph [3, H, W] that every kept checkpoint
+    paints, and the folder where its picture is written, {batches}.png."""
+
+    photograph: Tensor | None = None
+    folder: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -71,8 +80,11 @@ def train(
     device: torch.device,
     checkpoint: Checkpoint,
     stop: Stop,
+    shown: Shown | None = None,
 ) -> Trained:
     """Train a network of the loss's paintings with Adam (Johnson et al. 2016).
+
+    shown: what every kept checkpoint shows as a picture, at once
 
     Moves `network` to the device and trains it in place. Raises `Stopped` after saving when `stop`
     asks, DivergedError when a loss or a weight is not finite or the loss explodes, InputError for
@@ -86,7 +98,7 @@ def train(
     if device.type == "cpu":
         keep_freed_memory()
     folder = Path(checkpoint.path).parent / "kept"
-    run = TrainingRun(network, loss, settings, device, folder)
+    run = TrainingRun(network, loss, settings, device, folder, shown)
     advice = "Lower style.training.schedule.learning_rate, or train in bf16 or float32."
     loop_settings = LoopSettings(settings.batches, ("batch", "batches"), POLL, advice=advice)
     loop = TrainingLoop(run, loop_settings, checkpoint, lambda: stop.reason)
@@ -102,7 +114,8 @@ class TrainingRun:
     """The state of a training: all that changes from batch to batch.
 
     A whole batch goes through the network at once, and less where memory runs out: nothing mixes
-    its images, so that gradients of parts add up.
+    its images, so that gradients of parts add up. A kept checkpoint shows a training image beside
+    its stylised version, and one photograph, the same for all checkpoints, in each style.
     """
 
     def __init__(
@@ -112,8 +125,10 @@ class TrainingRun:
         settings: TrainingSettings,
         device: torch.device,
         folder: Path,
+        shown: Shown | None = None,
     ) -> None:
         self._loss, self._settings = loss, settings
+        self._shown = shown or Shown()
         self._device, self._folder = device, folder
         self._network = network.to(device)
         if device.type == "cuda":  # what its tensor cores read without a copy
@@ -248,20 +263,32 @@ class TrainingRun:
         self._history.append({"batch": self.done, **named, **others})
 
     def _keep(self) -> None:
-        """Write the weights, and a training image with its stylised version."""
-        image = self._images[:1]
-        with torch.no_grad(), training_precision(self._device, self._settings.precision):
-            first = self._styles
-            network = self._network if first is None else self._network.of_each(first[:1])
-            stylised = network(image)
-        pair = torch.cat([image, stylised.float().clamp(0, 1)], 3)[0]
+        """Write the weights and what they show, as a picture too."""
+        pictures = self._pictures()
+        if self._shown.folder is not None:
+            write_image(self._shown.folder / f"{self.done:06d}.png", pictures)
         tensors = {
             name: value.contiguous().cpu() for name, value in self._network.state_dict().items()
         }
-        tensors["sample"] = (pair * 255).round().byte().cpu()
+        tensors["sample"] = to_bytes(pictures).cpu()
         with atomic_path(self._file(self.done)) as temporary:
             save_file(tensors, temporary)
         self._kept.append(self.done)
+
+    @torch.no_grad()
+    def _pictures(self) -> Tensor:
+        """What a checkpoint shows, side by side: [3, S, W] in [0, 1]."""
+        image, photograph = self._images[:1], self._shown.photograph
+        side, first = image.shape[2], self._styles
+        network = self._network if first is None else self._network.of_each(first[:1])
+        with training_precision(self._device, self._settings.precision):
+            stylised = [network(image)]
+            if photograph is not None:
+                height, width = photograph.shape[1:]
+                same = resize_to(photograph, side, max(1, round(side * width / height)))[None]
+                stylised += [alone(same.to(self._device)) for alone in self._network.alone()]
+        made = [picture.float().nan_to_num().clamp(0, 1) for picture in stylised]
+        return torch.cat([image, *made], 3)[0]
 
     def state(self) -> dict[str, Any]:
         """State that the next batch depends on; kept weights lie in files of their own."""

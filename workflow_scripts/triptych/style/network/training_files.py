@@ -25,6 +25,9 @@ from triptych.style.network.training_data import Crops
 
 Path = str | os.PathLike[str]
 
+MOST_SHOWN = 12
+"""Checkpoints on the sheet of samples; pictures of all lie beside the network."""
+
 MARGIN = 6
 CAPTION = 18
 PAPER, INK = (255, 255, 255), (40, 40, 40)
@@ -82,11 +85,19 @@ def write_training(
     save_network(network, with_weights(architecture, chosen), facts)
     write_csv(named(selected, record), selection)
     write_csv(named(trained.losses, record), losses)
-    pairs = {batches: checkpoint.sample for batches, checkpoint in trained.checkpoints.items()}
-    captions = [f"{batches} batches" for batches in pairs]
-    columns = max(1, min(4, round(len(pairs) ** 0.5)))
+    some = shown_batches(sorted(trained.checkpoints), int(row["batch"]))
+    pictures = [trained.checkpoints[batches].sample for batches in some]
+    captions = [f"{batches} batches" for batches in some]
+    columns = max(1, min(3, round(len(some) ** 0.5)))
     with atomic_path(samples) as temporary:
-        contact_sheet(list(pairs.values()), captions, columns).save(temporary, "PNG", optimize=True)
+        contact_sheet(pictures, captions, columns).save(temporary, "PNG", optimize=True)
+
+
+def shown_batches(batches: Sequence[int], chosen: int) -> list[int]:
+    """At most MOST_SHOWN of these and `chosen`, evenly spaced, the first and the last among them."""
+    last = len(batches) - 1
+    places = {round(number * last / (MOST_SHOWN - 1)) for number in range(MOST_SHOWN)}
+    return sorted({batches[place] for place in places} | {chosen})
 
 
 def select(
