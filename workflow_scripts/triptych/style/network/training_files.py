@@ -94,7 +94,7 @@ def write_training(
 
 
 def shown_batches(batches: Sequence[int], chosen: int) -> list[int]:
-    """At most MOST_SHOWN of these and `chosen`, evenly spaced, the first and the last among them."""
+    """At most MOST_SHOWN of these, evenly spaced from the first to the last, and `chosen`."""
     last = len(batches) - 1
     places = {round(number * last / (MOST_SHOWN - 1)) for number in range(MOST_SHOWN)}
     return sorted({batches[place] for place in places} | {chosen})

@@ -58,9 +58,10 @@ GALLERY = "All images lie in full size under `results/style`."
 TRAINING = (
     "**Shipped and trained are never the same network.** Shipped ones come with the repository; "
     "those *trained in this run* start from chance or, where the configuration says so, from the "
-    "mean of a shipped one's styles. A checkpoint is picked by its loss on held-out images. Pictures of "
-    "every checkpoint, in `results/style/networks/*/plain/checkpoints` while the training runs, show "
-    "a training image, its stylised version, and one photograph, the same for all."
+    "mean of a shipped one's styles. A checkpoint is picked by its loss on held-out images. While "
+    "the training runs, every checkpoint leaves a picture in "
+    "`results/style/networks/*/plain/checkpoints`: a training image, its stylised version, and one "
+    "photograph, the same for all."
 )
 VIDEO = (
     "Frames are stylised in batches and written with the source's frame times and sound. Flicker: "
