@@ -94,6 +94,13 @@ def test_mp3_at_32_khz_stays_as_it_is_and_is_read_by_windows(tmp_path: Path) -> 
         assert np.abs(window - whole[start : start + frames]).max() <= 2 * STEP
 
 
+def test_a_clip_is_found_in_another_format_and_form_of_unicode(tmp_path: Path) -> None:
+    write(tmp_path / "cafe\u0301" / "re\u0301cit.flac", noise(5000), 32_000)
+    (tmp_path / "cafe\u0301" / "re\u0301cit.json").write_text("{}")
+    store = convert(Folder(tmp_path), ["caf\u00e9/r\u00e9cit.wav"], tmp_path / "out", "int16")
+    assert store.frames("toy/train/caf\u00e9/r\u00e9cit.wav") == 5000
+
+
 class Recording(Folder):
     """A folder that notes what is read, and dies at one clip."""
 

@@ -17,7 +17,7 @@ from makers.sounds.pool import PoolSettings, sound
 from triptych.apps.sounds.commands import add_commands
 from triptych.apps.sounds.search.embedder import Embedder
 from triptych.apps.sounds.search.indexing import segments
-from triptych.apps.sounds.search.other_formats import stream_any
+from triptych.audio.data.decoding import stream_audio
 from triptych.audio.data.shard_files import write_sound as write_samples
 from triptych.audio.scoring.metrics import average_precisions
 
@@ -88,6 +88,15 @@ def test_a_folder_is_indexed_by_its_name_and_found_by_words(sounds, capsys):
     assert right >= 5
 
 
+def test_a_quiet_recording_is_heard_as_the_loud_one():
+    embedder = Embedder(SMALL, "cpu")
+    settings = PoolSettings(each=1, held_out=1, seconds=3.0, seed=77)
+    loud = sound("songbirds", 0, settings).astype(np.float32)
+    vectors = embedder.sounds([loud, loud * np.float32(0.001)])
+    assert vectors[0] @ vectors[1] > 0.9999
+    assert embedder.sounds([np.zeros(96_000, np.float32)])[0] @ vectors[0] < 0.9
+
+
 @pytest.mark.skipif(not RECORDINGS.is_dir(), reason="the recordings aren't here")
 def test_recordings_are_found_by_names_and_by_a_persons_own_words():
     """Mean average precision over 400 recordings that nothing was trained on."""
@@ -96,7 +105,7 @@ def test_recordings_are_found_by_names_and_by_a_persons_own_words():
     paths = sorted(RECORDINGS.glob("*/*.ogg"))
     heard = []
     for path in paths:
-        cut = [waveform for _, waveform in segments(stream_any(path), 3.0)]
+        cut = [waveform for _, waveform in segments(stream_audio(path), 3.0)]
         heard.append(embedder.sounds(cut))
     right = asked["class"].to_numpy()[:, None] == [path.parent.name for path in paths]
 
@@ -105,6 +114,6 @@ def test_recordings_are_found_by_names_and_by_a_persons_own_words():
         scores = np.array([[(rows @ query).max() for rows in heard] for query in text])
         return float(average_precisions(scores, right, len(paths)).mean())
 
-    assert precision(asked["class"].str.replace("_", " ")) == pytest.approx(0.432, abs=0.01)
-    assert precision(asked["development"]) == pytest.approx(0.378, abs=0.01)
-    assert precision(asked["aside"]) == pytest.approx(0.357, abs=0.01)
+    assert precision(asked["class"].str.replace("_", " ")) == pytest.approx(0.435, abs=0.005)
+    assert precision(asked["development"]) == pytest.approx(0.381, abs=0.005)
+    assert precision(asked["aside"]) == pytest.approx(0.359, abs=0.005)

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -41,7 +42,35 @@ def paths(index: Index) -> list[str]:
 def test_all_kinds_are_found_below_the_folder_and_nothing_hidden(folder):
     write_sound(folder / ".trash" / "old.wav", "low")
     shutil.copy(folder / "middle.ogg", folder / "._middle.ogg")
-    assert sound_files(folder) == ["UPPER.MP3", "a low one.wav", "deep/er/high.flac", "middle.ogg"]
+    (folder / "middle.ogg").rename(folder / "without suffix")
+    expected = ["UPPER.MP3", "a low one.wav", "deep/er/high.flac", "without suffix"]
+    assert sound_files(folder).paths == expected
+
+
+def test_what_cannot_be_looked_at_keeps_its_embeddings_and_is_told(folder, monkeypatch):
+    """Root may read everything, so the system is made to refuse."""
+    index, _, _ = update(folder)
+    refused, looked = (folder / "deep", folder / "middle.ogg"), Path.stat
+
+    def scandir(place, real=os.scandir):
+        if Path(place) == refused[0]:
+            raise PermissionError(13, "Permission denied", os.fspath(place))
+        return real(place)
+
+    def stat(path, **options):
+        if path == refused[1]:
+            raise OSError(5, "Input/output error")
+        return looked(path, **options)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    monkeypatch.setattr(Path, "stat", stat)
+    assert sound_files(folder).unreadable == {"deep": "Permission denied"}
+    again, told, model = update(folder, index)
+    assert model.heard == [] and told.removed == 0 and paths(again) == paths(index)
+    assert np.array_equal(again.embeddings, index.embeddings)
+    assert [(e.path, e.problem) for e in again.problems] == [("middle.ogg", "Input/output error")]
+    monkeypatch.undo()
+    assert update(folder, again)[0].problems == []
 
 
 def test_a_search_finds_the_file_that_sounds_so(folder):
@@ -133,7 +162,7 @@ def test_linked_folders_are_followed_once_and_circles_are_not_walked(folder, tmp
     (folder / "a way to deep").symlink_to(folder / "deep")
     (folder / "nowhere").symlink_to(tmp_path / "absent")
     own = ["UPPER.MP3", "a low one.wav", "deep/er/high.flac", "middle.ogg"]
-    assert sound_files(folder) == sorted([*own, "again/more/x.wav"])
+    assert sound_files(folder).paths == sorted([*own, "again/more/x.wav"])
 
 
 def test_an_interrupted_indexing_keeps_what_was_done_and_goes_on(folder):
@@ -168,7 +197,7 @@ def test_an_index_is_what_was_written(folder):
         )
         assert len(one.embeddings) == len(other.embeddings)
     _, told, model = update(folder, read)
-    assert model.heard == [] and told.kept == 4
+    assert model.heard == [] and told.kept == 5
 
 
 def test_a_folder_may_be_moved_with_its_index(folder, tmp_path):

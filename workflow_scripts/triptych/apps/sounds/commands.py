@@ -159,8 +159,10 @@ def _index(options: argparse.Namespace) -> int:
     path = options.index or folder / NAME
     if path.suffix != ".npz":
         raise InputError(f"--index {path}: expected a file *.npz")
-    if not sound_files(folder):
-        raise InputError(f"{folder}: no sound files in it or below it")
+    found = sound_files(folder)
+    if not found.paths:
+        reasons = "".join(f"; {path}: {why}" for path, why in found.unreadable.items())
+        raise InputError(f"{folder}: no sound files in it or below it{reasons}")
     earlier = None if options.rebuild or not path.exists() else read_index(path)
     if earlier and earlier.root != folder and earlier.root.is_dir():
         raise InputError(
@@ -178,10 +180,17 @@ def _index(options: argparse.Namespace) -> int:
         embedder,
         lambda current: write_index(current, path),
         lambda: request.reason,
+        found,
     )
+    left_out = {
+        f"cannot read {path}": f"{why}; its files are kept as they were indexed"
+        for path, why in found.unreadable.items()
+    }
     for entry in index.problems:
-        what = "indexed in part" if len(entry.embeddings) else "skipped"
-        print(f"{what} {printable(entry.path)}: {printable(entry.problem)}", file=sys.stderr)
+        before = "kept as it was indexed" if entry.sha256 else "indexed in part"
+        left_out[f"{before if len(entry.embeddings) else 'skipped'} {entry.path}"] = entry.problem
+    for what, why in left_out.items():
+        print(f"{printable(what)}: {printable(why)}", file=sys.stderr)
     skipped = sum(not len(entry.embeddings) for entry in index.entries)
     print(
         f"{path}: {len(index.entries) - skipped} files in "
@@ -194,7 +203,7 @@ def _index(options: argparse.Namespace) -> int:
         return 130
     if says_model(text_folder(path)) != sha256:
         embedder().write_text(sha256, text_folder(path))
-    return 2 if index.problems else 0
+    return 2 if left_out else 0
 
 
 def _search(options: argparse.Namespace) -> int:
@@ -204,11 +213,15 @@ def _search(options: argparse.Namespace) -> int:
 
     def embed(path: Path, seconds: float) -> "NDArray[np.float32]":
         from triptych.apps.sounds.search.indexing import segments
-        from triptych.apps.sounds.search.other_formats import stream_any
+        from triptych.audio.data.decoding import readable, stream_audio
 
-        cut = [waveform for _, waveform in segments(stream_any(path), seconds)]
+        problems: list[str] = []
+        blocks = readable(stream_audio(path), problems)
+        cut = [waveform for _, waveform in segments(blocks, seconds)]
         if not cut:
-            raise InputError(f"{path}: holds no samples")
+            raise InputError(*problems)
+        if problems:
+            print(printable(problems[0]), file=sys.stderr)
         model, _ = _model_for(searcher.index, None)
         return _embedder(model, "auto").sounds(cut)
 

@@ -4,11 +4,13 @@ import os
 import shutil
 import tempfile
 import threading
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from triptych.audio.data.decoding import AudioProblem
+from triptych.audio.data.sound_bytes import SUFFIXES
 from triptych.audio.data.split_zip import DamagedMember, SplitZip
 from triptych.core.errors import InputError
 from triptych.core.files import PARTIAL
@@ -23,21 +25,52 @@ class Folder:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         """Raises InputError when there is no such folder."""
         self._folder = Path(folder)
+        self._listed: dict[Path, dict[str, Path]] = {}
         if not self._folder.is_dir():
             raise InputError(f"{folder}: there is no such folder of sound files")
+
+    def find(self, path: str) -> Path | None:
+        """The file of a path in the folder, or of its name in another form of Unicode (macOS writes
+        accents as characters of their own) or with another sound format's suffix."""
+        file = self._folder / path
+        if file.is_file():
+            return file
+        *inner, name = PurePosixPath(path).parts or ("",)
+        here = self._folder
+        for part in inner:
+            plain = here / part
+            here = plain if plain.is_dir() else self._names(here).get(_composed(part), plain)
+        names = self._names(here)
+        found = names.get(_composed(name)) or names.get(_composed(PurePosixPath(name).stem))
+        return found if found and found.is_file() else None
+
+    def _names(self, folder: Path) -> dict[str, Path]:
+        """Entries of a folder by name, and its sound files by name without suffix, too."""
+        if folder not in self._listed:
+            entries = sorted(folder.iterdir()) if folder.is_dir() else []
+            sounds = [entry for entry in entries if entry.suffix.lower() in SUFFIXES]
+            self._listed[folder] = {
+                **{_composed(entry.stem): entry for entry in reversed(sounds)},
+                **{_composed(entry.name): entry for entry in entries},
+            }
+        return self._listed[folder]
 
     @contextmanager
     def local(self, path: str, scratch: Path) -> Iterator[Path]:
         """The file itself. Raises AudioProblem where there is none."""
-        file = self._folder / path
-        if not file.is_file():
-            raise AudioProblem(f"{file}: there is no such file")
+        file = self.find(path)
+        if file is None:
+            raise AudioProblem(f"{self._folder / path}: there is no such file")
         yield file
 
     def state(self, path: str) -> str:
         """The size of a sound in bytes, which changes when the sound does; "" if there is none."""
-        file = self._folder / path
-        return str(file.stat().st_size) if file.is_file() else ""
+        file = self.find(path)
+        return str(file.stat().st_size) if file else ""
+
+
+def _composed(name: str) -> str:
+    return unicodedata.normalize("NFC", name)
 
 
 class WavCapsArchives:
@@ -58,7 +91,7 @@ class WavCapsArchives:
         archive, name = self._find(path)
         if name is None:
             raise AudioProblem(f"{path} is not in the archives of {self._folder}")
-        # From a file libsndfile reads faster than from Python, and the checksum comes first.
+        # A file can be sought in, and the checksum comes first.
         with tempfile.NamedTemporaryFile(
             dir=scratch, prefix=PARTIAL, suffix=PurePosixPath(path).suffix
         ) as file:

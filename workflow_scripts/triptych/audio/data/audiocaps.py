@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from triptych.audio.data.sound_bytes import SUFFIXES
 from triptych.audio.data.tables import (
     Tables,
     caption_table,
@@ -26,7 +27,6 @@ logger = logging.getLogger(__name__)
 
 DATASET = "audiocaps"
 SPLITS = ("train", "val", "test")
-AUDIO_SUFFIXES = (".wav", ".flac", ".mp3", ".ogg")
 
 
 def read_audiocaps(folder: str | Path, audio: str | Path | None = None) -> Tables:
@@ -90,7 +90,7 @@ def _sound_files(folder: Path) -> dict[str, str]:
         inner.sort()
         for name in sorted(names):
             stem, suffix = os.path.splitext(name)
-            if suffix.lower() in AUDIO_SUFFIXES:
+            if suffix.lower() in SUFFIXES:
                 sounds_by_stem.setdefault(stem, Path(here, name).relative_to(folder).as_posix())
     logger.info("%d sound files below %s", len(sounds_by_stem), folder)
     return sounds_by_stem

@@ -1,163 +1,395 @@
-"""Any sound file (wav, flac, mp3, ogg; any rate and channel count) as mono at 32 kHz.
+"""Sound files of every kind, and the sound of films, as mono at 32 kHz, by PyAV.
 
-Files are read and resampled in blocks, and a window is found by seeking: a recording of hours costs
-no more memory than a short one.
+What a file is, its content says, and not its name. It is read to the end of its data, whatever
+length its header states. Times are the container's: a pause in its clock is silence here, so that
+sample k lies k / 32,000 seconds behind the file's beginning. Files are read and resampled in blocks
+and a window is found by seeking, so that hours cost no more memory than seconds.
 """
 
+import itertools
+import logging
 import math
 import os
-import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
 
 import numpy as np
-import soundfile
 import soxr
 
+from triptych.audio.data.sound_bytes import ByteRange, links, wav_seconds
 from triptych.core.errors import InputError
 from triptych.core.files import not_a_file
+
+if TYPE_CHECKING:
+    from av import AudioFrame, Packet
+    from av.audio.stream import AudioStream
+    from av.container import InputContainer
+
+logger = logging.getLogger(__name__)
 
 SAMPLE_RATE = 32_000
 """Hz of everything behind the decoder: the rate at which PaSST was trained."""
 
-BLOCK_FRAMES = 1 << 14
-"""Half a second at most rates: what a damaged file loses of what precedes the damage."""
+FORMATS = (
+    "aac,ac3,eac3,aiff,amr,amrnb,amrwb,ape,asf,au,avi,caf,flac,flv,matroska,mov,mp3,mpeg,mpegts,"
+    "ogg,tta,w64,wav,wv"
+)
+"""FFmpeg's names. Playlists are not among them: they would have it open what they list."""
+SOUGHT = ("aiff", "au", "caf", "flac", "matroska,webm", "mov,mp4,m4a,3gp,3g2,mj2", "w64", "wav")
+"""Formats in which a jump lands where it should. Others are walked through, undecoded."""
+BARE = ("aac", "ac3", "amr", "amrnb", "amrwb", "eac3", "mp3")
+"""Formats without a clock of their own: packet follows packet, and FFmpeg counts them."""
+WITHOUT_LENGTH = (*BARE, "mpeg", "mpegts", "ogg")
+"""Formats whose length FFmpeg estimates, or reads from the last page."""
+WITH_PAUSES = ("asf", "avi", "flv", "matroska,webm", "mov,mp4,m4a,3gp,3g2,mj2", "mpeg", "mpegts")
+"""Formats whose clock may pause. In others, what lies between two times is lost."""
+DISCONTINUOUS = ("mpeg", "mpegts")
+"""Broadcasts, whose clock jumps between programmes."""
+
 WARM_UP_SECONDS = 0.25
 """How much of what precedes a window the resampler sees: many times the length of its filter."""
+CODEC_SECONDS = 1.0
+"""How much of what precedes that the decoder sees: its first frames behind a jump may be wrong."""
+TOLERANCE_SECONDS = 0.1
+"""Containers round their times, and clocks of recorders drift; more than this is a pause."""
+LEAST_CUT_SECONDS = 0.5
+"""What must be missing at a sound's end to be told: codecs pad it."""
+LONGEST_JUMP_SECONDS = 10.0
+"""Pause in a broadcast; more is a jump to another clock, as in FFmpeg."""
+WITH_CHECKSUMS = ("flac", "wavpack")
+"""Codecs whose packets can be checked."""
+TAGS = (b"ID3", b"TAG", b"APETAGEX", b"Xing", b"Info", b"LYRICS")
+"""Marks of what stands between the packets of MP3s, joined ones for instance, and is no sound."""
+HEADER_BYTES = 1000
+"""Between the packets of a sound that is alone in its file there are fewer."""
+BUFFER_BYTES = 1 << 17
+PATIENCE = 100
+"""Packets in a row that may fail to be read before the rest is given up."""
 LOWEST_RATE, HIGHEST_RATE = 1_000, 1_000_000
 """Hz of files that are read. Beyond, a header is damaged, or some bytes stand for hours."""
-UNKNOWN_BYTES = (0x7FFFF000, 0x80000000, 0xFFFFFFFF)
-"""What programs that write a WAV into a pipe put in place of its length, or a little less."""
-UNKNOWN_FRAMES = 1 << 40  # libsndfile tells at least this where a FLAC's header tells none
-
-
-class _Forwards(soundfile.SoundFile):
-    """A file that isn't sought in behind each block that is read, as soundfile does with others:
-    after that libsndfile 1.2.2 gives some 3,000 wrong samples of an MP3."""
-
-    def seekable(self) -> bool:
-        return False
+OPPOSITE = 0.01
+"""Share of its channels' power that a mean of opposite phases keeps at most."""
 
 
 class AudioProblem(InputError):
-    """A sound file that cannot be used; the message says which and why."""
+    """A sound file that cannot be used, or not whole; the message says which and why."""
+
+
+Source = str | os.PathLike[str] | ByteRange
 
 
 def stream_audio(
-    path: str | os.PathLike[str], start_seconds: float = 0.0, seconds: float | None = None
+    source: Source, start_seconds: float = 0.0, seconds: float | None = None
 ) -> Iterator[np.ndarray]:
     """Mono samples at 32 kHz of a file, or of `seconds` of it from `start_seconds` on.
 
-    Block by block, each float32 [n], n > 0, for files larger than memory. Raises AudioProblem.
+    Block by block, each float32 [n], n > 0, for files larger than memory. What is damaged is
+    silence; once all is read, AudioProblem is raised if something was missing.
     """
     first = round(start_seconds * SAMPLE_RATE)
     remaining = math.inf if seconds is None else round(seconds * SAMPLE_RATE)
-    with opened(path) as sound:
+    with opened(source) as sound:
         # Input frames whose times are those of output frames: one in `step_in`, one in `step_out`.
-        divisor = math.gcd(sound.samplerate, SAMPLE_RATE)
-        step_in, step_out = sound.samplerate // divisor, SAMPLE_RATE // divisor
-        warm_up = 0 if divisor == SAMPLE_RATE == sound.samplerate else WARM_UP_SECONDS
+        divisor = math.gcd(sound.rate, SAMPLE_RATE)
+        step_in, step_out = sound.rate // divisor, SAMPLE_RATE // divisor
+        warm_up = 0 if sound.rate == SAMPLE_RATE else WARM_UP_SECONDS
         steps = max(0, (first - round(warm_up * SAMPLE_RATE)) // step_out)
         skipped = first - steps * step_out
-        for block in resampled(_mono_blocks(path, sound, steps * step_in), sound.samplerate):
+        for block in _resampled(sound.blocks(steps * step_in / sound.rate)):
             window = block[skipped : skipped + int(min(remaining, len(block)))]
             skipped = max(0, skipped - len(block))
             if len(window):
                 remaining -= len(window)
                 yield window
             if remaining <= 0:
-                return
+                break
+        if problem := sound.problem(ended=remaining > 0):
+            raise AudioProblem(f"{sound.name}: {problem}")
+
+
+def readable(blocks: Iterable[np.ndarray], problems: list[str]) -> Iterator[np.ndarray]:
+    """Blocks of a sound as far as it can be read; why no farther goes into `problems`."""
+    try:
+        yield from blocks
+    except AudioProblem as problem:
+        problems.append(str(problem))
 
 
 @contextmanager
-def opened(path: str | os.PathLike[str]) -> Iterator[soundfile.SoundFile]:
-    """The file as libsndfile sees it. Raises AudioProblem for one that holds no sound."""
-    if odd := not_a_file(path):
-        raise AudioProblem(f"{path}: {odd}")
+def opened(source: Source) -> Iterator["Sound"]:
+    """The first sound in a file. Raises AudioProblem for a file that holds none."""
+    if isinstance(source, ByteRange):
+        with _opened(source, "a shard's clip") as sound:
+            yield sound
+        return
+    if odd := not_a_file(source):
+        raise AudioProblem(f"{source}: {odd}")
+    with ExitStack() as stack:
+        try:
+            stream = stack.enter_context(open(source, "rb"))
+        except FileNotFoundError:
+            raise AudioProblem(f"{source}: there is no such file") from None
+        except IsADirectoryError:
+            raise AudioProblem(f"{source}: a folder, where a sound file is expected") from None
+        size = os.fstat(stream.fileno()).st_size
+        with _opened(ByteRange(stream, 0, size), str(source)) as sound:
+            yield sound
+
+
+@contextmanager
+def _opened(stream: ByteRange, name: str) -> Iterator["Sound"]:
+    import av
+    import av.error
+
+    whole, *others = links(stream)
+    stated_seconds = wav_seconds(whole)
+    options = {"format_whitelist": FORMATS, "protocol_whitelist": "none"}
+    whole.seek(0)
     try:
-        sound = _Forwards(path)
-    except soundfile.LibsndfileError as error:
-        reason = str(error.error_string).strip().rstrip(".")
-        if "not exist" in reason:  # of any file that is no MP3 by its content
-            reason = "Format not recognised"
-        raise AudioProblem(f"{path}: {why_unreadable(path, reason)}") from None
-    with sound:
-        if sound.frames == 0 or sound.frames >= UNKNOWN_FRAMES:
-            # Such a FLAC may hold sound (written into a pipe), but libsndfile cannot read it.
-            more = " or doesn't say how many: encode it again" if sound.frames else ""
-            raise AudioProblem(f"{path}: holds no samples{more}")
-        if not LOWEST_RATE <= sound.samplerate <= HIGHEST_RATE:
+        container = av.open(
+            whole, "r", metadata_errors="replace", options=options, buffer_size=1 << 17
+        )
+    except (av.error.FFmpegError, ValueError) as error:
+        raise AudioProblem(f"{name}: {_why_unreadable(stream, error)}") from None
+    with container:
+        streams = [one for one in container.streams.audio if one.codec_context is not None]
+        if not streams:
+            raise AudioProblem(f"{name}: holds no sound")
+        if not LOWEST_RATE <= streams[0].codec_context.sample_rate <= HIGHEST_RATE:
             raise AudioProblem(
-                f"{path}: {sound.samplerate} samples a second; expected {LOWEST_RATE} to "
-                f"{HIGHEST_RATE}"
+                f"{name}: {streams[0].codec_context.sample_rate} samples a second; expected "
+                f"{LOWEST_RATE} to {HIGHEST_RATE}"
             )
-        yield sound
+        yield Sound(name, container, streams[0], stated_seconds, others)
 
 
-def why_unreadable(path: str | os.PathLike[str], reason: str) -> str:
-    """The error for a file that no decoder takes; `reason` is the decoder's."""
-    if not os.path.exists(path):
-        return "there is no such file"
-    if os.path.isdir(path):
-        return "a folder, where a sound file is expected"
-    if os.path.getsize(path) == 0:
+def _why_unreadable(stream: ByteRange, error: Exception) -> str:
+    stream.seek(0)
+    start = stream.read(40)
+    if not start:
         return "an empty file (0 bytes)"
-    with open(path, "rb") as stream:
-        start = stream.read(40)
     if all(32 <= byte < 127 or byte in b"\t\r\n" for byte in start):
         return f"not sound that can be read but a text, which begins {start.decode()!r}"
-    return f"not sound that can be read: {reason}"
+    return f"not sound that can be read: {getattr(error, 'strerror', None) or error}"
 
 
-def _told_bytes(sound: soundfile.SoundFile) -> tuple[int, int] | None:
-    """(bytes of sound in a WAV's header, bytes in the file) if they are too few."""
-    sizes = re.search(r"^data : (\d+) \(should be (\d+)\)", sound.extra_info, re.MULTILINE)
-    if sizes is None:
-        return None
-    bytes_stated, bytes_present = int(sizes[1]), int(sizes[2])
-    piped = any(0 <= mark - bytes_stated < 64 for mark in UNKNOWN_BYTES)
-    return (bytes_stated, bytes_present) if 0 < bytes_present < bytes_stated and not piped else None
+class Sound:
+    """A sound in an open file, read once.
+
+    name: for messages; rate: Hz, as the header states it
+    """
+
+    def __init__(
+        self,
+        name: str,
+        container: "InputContainer",
+        stream: "AudioStream",
+        stated_seconds: float | None,
+        others: Sequence[ByteRange],
+    ) -> None:
+        self.name, self.container, self.stream = name, container, stream
+        self._others = others
+        self.rate: int = stream.codec_context.sample_rate
+        self._format = container.format.name
+        self._begins = _begins(container)
+        self._stated = stated_seconds
+        if self._format not in (*WITHOUT_LENGTH, "wav"):
+            if stream.duration is not None and stream.time_base is not None:
+                self._stated = float(stream.duration * stream.time_base)
+            elif len(container.streams) == 1 and container.duration is not None:
+                self._stated = container.duration / 1e6
+        if stream.codec_context.name in WITH_CHECKSUMS:
+            stream.codec_context.options = {"err_detect": "crccheck+explode"}
+        # Seconds: of the file where the next sample lies; what the container's clock is off since
+        # it went back; what is missing, where first, and what failed since the last frame, if
+        # something did; where channels cancel each other.
+        self._end = self._shift = self._missing = self._first_missing = self._opposite = 0.0
+        self._failed: float | None = None
+        self._bytes = 0  # of packets so far
+        self._located, self._unread, self._reason = True, False, ""
+
+    def blocks(self, begin: float) -> Iterator[tuple[int, np.ndarray]]:
+        """Rate, and float32 [n] at that rate, from a second on."""
+        yield from self._pieces(begin)
+        for link in self._others:
+            with _opened(link, self.name) as following:
+                yield from following.blocks(max(0.0, begin - self._end))
+                if following._missing and not self._missing:
+                    self._first_missing = self._end + following._first_missing
+                self._missing += following._missing
+                self._opposite += following._opposite
+                self._end += following._end
+
+    def problem(self, ended: bool) -> str:
+        """Describe what is missing, or return ""; ended: the sound was read to its end."""
+        if self._opposite > self._end / 10:
+            logger.warning("%s: its channels cancel each other; the loudest is taken", self.name)
+        if ended and not self._end:
+            return f"holds no samples{self._reason}"
+        whole = max(self._stated or 0.0, self._end)
+        cut = max(whole - self._end, self._failed or 0.0) if ended else 0.0
+        if self._missing:
+            missing = self._missing + (cut if cut > LEAST_CUT_SECONDS else 0.0)
+            return (
+                f"damaged, {missing:.2f} s of {whole:.1f} s are missing, the first from "
+                f"{self._first_missing:.1f} s on{self._reason}; fetch it again"
+            )
+        if cut > LEAST_CUT_SECONDS:
+            return f"truncated, {self._end:.1f} s of {whole:.1f} s are there; fetch it again"
+        if ended and self._unread:
+            return f"damaged after {self._end:.1f} s{self._reason}; fetch it again"
+        return ""
+
+    def _pieces(self, begin: float) -> Iterator[tuple[int, np.ndarray]]:
+        """Rate and mono samples from `begin` seconds on, pauses filled with silence."""
+        reached = begin
+        for frame in self._frames(begin):
+            rate, frames = frame.sample_rate, frame.samples
+            self._end += self._pause(None if frame.pts is None else frame.time)
+            ahead = round(self._end * rate) - round(reached * rate)
+            for length in range(ahead, 0, -rate):
+                yield rate, np.zeros(min(length, rate), np.float32)
+            self._end += frames / rate
+            if -ahead < frames:
+                yield rate, self._mono(_channels(frame), rate)[max(0, -ahead) :]
+                reached = self._end
+
+    def _pause(self, time: float | None) -> float:
+        """Seconds of silence in front of what begins at `time` of the container's clock."""
+        failed, self._failed = self._failed, None
+        ahead = 0.0 if time is None else time - self._begins + self._shift - self._end
+        jump = self._format in DISCONTINUOUS and ahead > LONGEST_JUMP_SECONDS
+        if jump or ahead < -TOLERANCE_SECONDS:  # another clock
+            self._shift -= ahead
+            ahead = 0.0
+        if not self._located:  # decoders begin a packet or two behind a jump
+            self._located = True
+            return ahead
+        if failed is None and ahead < TOLERANCE_SECONDS:
+            return 0.0
+        lost = max(ahead, failed or 0.0)
+        if lost > 0 and (failed is not None or self._format not in WITH_PAUSES):
+            self._first_missing = self._first_missing if self._missing else self._end
+            self._missing += lost
+        return max(ahead, 0.0)
+
+    def _frames(self, begin: float) -> Iterator["AudioFrame"]:
+        """Decoded frames from about `begin` on; damaged packets are passed over."""
+        import av.error
+
+        early = begin - CODEC_SECONDS
+        packets = self._packets()
+        if early > 0 and self._format in SOUGHT and early < (self._stated or math.inf):
+            self.container.seek(round((self._begins + early) * 1e6))
+            packet = next(packets, None)
+            if packet is None or packet.pts is None or self._time(packet) > early:
+                self.container.seek(round(self._begins * 1e6))  # it landed behind a pause
+            else:
+                self._end = self._time(packet)
+                packets = itertools.chain([packet], packets)
+        for packet in packets:
+            duration = float((packet.duration or 0) * packet.time_base)
+            if packet.pts is not None and self._time(packet) + self._shift + duration < early:
+                self._end += self._pause(float(packet.pts * packet.time_base)) + duration
+                self._located = False
+                continue
+            try:
+                yield from self.stream.decode(packet)
+            except av.error.EOFError:
+                return
+            except av.error.FFmpegError as error:
+                if self._format not in BARE or (duration := self._seconds(packet)):
+                    self._failed = (self._failed or 0.0) + duration
+                    self._reason = f" ({error.strerror})"
+
+    def _time(self, packet: "Packet") -> float:
+        """Seconds behind the sound's beginning by the container's clock."""
+        return float((packet.pts or 0) * packet.time_base) - self._begins
+
+    def _packets(self) -> Iterator["Packet"]:
+        """The stream's packets; behind a place that can't be read it is tried to go on."""
+        import av.error
+
+        packets, failures, reached = self.container.demux(self.stream), 0, None
+        dense = len(self.container.streams) == 1 and self._format in ("flv", "matroska,webm")
+        while failures < PATIENCE:
+            try:
+                packet = next(packets, None)
+            except av.error.FFmpegError as error:
+                self._failed, self._unread = self._failed or 0.0, True
+                self._reason = f" ({error.strerror})"
+                packets, failures = self.container.demux(self.stream), failures + 1
+                continue
+            if packet is None:
+                return
+            failures, self._unread = 0, False
+            if packet.pos is not None and packet.size:
+                if dense and reached and packet.pos - reached > HEADER_BYTES:
+                    self._failed = self._failed or 0.0  # not a pause: bytes are passed over
+                reached = packet.pos + packet.size
+                self._bytes += packet.size
+            yield packet
+
+    def _seconds(self, packet: "Packet") -> float:
+        """Seconds of sound that a packet's bytes are, in a file that is nothing but packets."""
+        data = bytes(packet)
+        if any(mark in data for mark in TAGS):
+            return 0.0
+        return (len(data) - data.count(0)) * self._end / max(1, self._bytes - len(data))
+
+    def _mono(self, channels: np.ndarray, rate: int) -> np.ndarray:
+        """The mean [n] of channels [C, n]; the loudest where they cancel each other."""
+        if not np.isfinite(channels).all():
+            raise AudioProblem(f"{self.name}: holds samples that are not numbers")
+        if len(channels) == 1:
+            return channels[0]
+        mono: np.ndarray = channels.mean(axis=0)
+        power = np.square(channels).sum(axis=1)
+        if np.square(mono).sum() >= OPPOSITE * power.mean():
+            return mono
+        self._opposite += len(mono) / rate
+        return channels[power.argmax()]
 
 
-def _mono_blocks(
-    path: str | os.PathLike[str], sound: soundfile.SoundFile, first: int
-) -> Iterator[np.ndarray]:
-    """float32 [n] at the file's own rate: the mean of its channels from frame `first` on."""
-    position = min(first, sound.frames)
-    while position < sound.frames:
-        try:
-            if sound.tell() != position:
-                sound.seek(position)
-            block = sound.read(BLOCK_FRAMES, dtype="float32", always_2d=True)
-        except soundfile.LibsndfileError as error:
-            reason = str(error.error_string).strip() or "its frames are damaged"
-            raise AudioProblem(
-                f"{path}: truncated or damaged after "
-                f"{position / sound.samplerate:.1f} s ({reason}); fetch it again"
-            ) from None
-        if len(block) == 0:
-            break
-        if not np.isfinite(block).all():
-            raise AudioProblem(f"{path}: holds samples that are not numbers")
-        position += len(block)
-        yield block[:, 0] if block.shape[1] == 1 else block.mean(axis=1)
-    if position < sound.frames:
-        raise AudioProblem(
-            f"{path}: truncated, {position / sound.samplerate:.1f} s of "
-            f"{sound.frames / sound.samplerate:.1f} s are there; fetch it again"
-        )
-    if sizes := _told_bytes(sound):
-        raise AudioProblem(
-            f"{path}: truncated, {sizes[1]} bytes of sound are left of {sizes[0]}; fetch it again"
-        )
+def _begins(container: "InputContainer") -> float:
+    """Seconds of the container's clock at which its first sound or picture begins."""
+    from av.stream import Disposition
+
+    streams = [*container.streams.audio, *container.streams.video]
+    starts = [
+        float(stream.start_time * stream.time_base)
+        for stream in streams
+        if not stream.disposition & Disposition.attached_pic
+        and stream.start_time is not None
+        and stream.time_base is not None
+    ]
+    return min(starts, default=0.0)
 
 
-def resampled(blocks: Iterator[np.ndarray], rate: int) -> Iterator[np.ndarray]:
-    """Mono blocks at `rate` Hz as blocks at 32 kHz, their joints inaudible and exact."""
-    if rate == SAMPLE_RATE:
-        yield from blocks
-        return
-    resampler = soxr.ResampleStream(rate, SAMPLE_RATE, 1, dtype="float32", quality="HQ")
-    for block in blocks:
-        yield resampler.resample_chunk(np.ascontiguousarray(block))
-    yield resampler.resample_chunk(np.zeros(0, np.float32), last=True)
+def _channels(frame: "AudioFrame") -> np.ndarray:
+    """float32 [C, n] in [-1, 1]; PCM's steps are kept exactly, as far as 24 bits."""
+    samples = frame.to_ndarray()
+    if not frame.format.is_planar:
+        samples = samples.reshape(frame.samples, -1).T
+    if samples.dtype.kind == "f":
+        return samples.astype(np.float32)
+    if samples.dtype.kind == "u":
+        return (samples.astype(np.float32) - 128) / 128
+    full_scale = 2.0 ** (8 * samples.dtype.itemsize - 1)
+    return samples.astype(np.float32) * np.float32(1 / full_scale)
+
+
+def _resampled(blocks: Iterable[tuple[int, np.ndarray]]) -> Iterator[np.ndarray]:
+    """Mono blocks with their rates as blocks at 32 kHz, their joints inaudible and exact."""
+    resampler, rate = None, SAMPLE_RATE
+    for own_rate, block in blocks:
+        if own_rate != rate:
+            if resampler is not None:
+                yield resampler.resample_chunk(np.zeros(0, np.float32), last=True)
+            rate, resampler = own_rate, None
+            if rate != SAMPLE_RATE:
+                resampler = soxr.ResampleStream(rate, SAMPLE_RATE, 1, dtype="float32", quality="HQ")
+        yield block if resampler is None else resampler.resample_chunk(block)
+    if resampler is not None:
+        yield resampler.resample_chunk(np.zeros(0, np.float32), last=True)

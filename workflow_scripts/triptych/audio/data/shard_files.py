@@ -16,14 +16,15 @@ import numpy as np
 import soundfile
 from numpy.typing import NDArray
 
-from triptych.audio.data.decoding import SAMPLE_RATE, opened, stream_audio
+from triptych.audio.data.decoding import SAMPLE_RATE, AudioProblem, opened, stream_audio
+from triptych.audio.data.sound_bytes import ByteRange
 from triptych.core.errors import InputError
 
 KINDS = {"int16": ".bin", "flac": ".flacs"}
 """Kind of shard, and the suffix of its files."""
 
-STREAMS = {("FLAC", "PCM_16"), ("MP3", "MPEG_LAYER_III")}
-"""Format and subtype of what a flac shard takes as it is."""
+STREAMS = {("flac", "s16"), ("mp3", "fltp")}
+"""Format, and samples as FFmpeg decodes them, of what a flac shard takes as it is."""
 FULL_SCALE = 32768.0
 SAMPLE_BYTES = 2
 
@@ -55,8 +56,9 @@ def append_clip(kind: str, sound: str | os.PathLike[str], shard: BinaryIO) -> in
 def _is_stored_form(sound: str | os.PathLike[str]) -> bool:
     """Whether a file is already what a FLAC shard would hold (WavCaps comes like that), or MP3."""
     with opened(sound) as file:
-        mono = (file.channels, file.samplerate) == (1, SAMPLE_RATE)
-        return mono and (file.format, file.subtype) in STREAMS
+        context = file.stream.codec_context
+        mono = (context.channels, context.sample_rate) == (1, SAMPLE_RATE)
+        return mono and (file.container.format.name, context.format.name) in STREAMS
 
 
 def _append_flac(blocks: Iterable[np.ndarray], shard: BinaryIO) -> int:
@@ -82,58 +84,25 @@ def read_clip(
     Opens and closes the file, which takes ten microseconds. Raises InputError when it is damaged.
     """
     if kind == "int16":
-        samples = np.fromfile(shard, "<i2", frames, offset=offset + SAMPLE_BYTES * start)
+        steps = np.fromfile(shard, "<i2", frames, offset=offset + SAMPLE_BYTES * start)
+        samples = np.multiply(steps, np.float32(1 / FULL_SCALE), dtype=np.float32)
     else:
         with open(shard, "rb") as stream:
-            samples = _read_flac(ReadView(stream, offset, size), start, frames)
+            samples = _read_stream(ByteRange(stream, offset, size), start, frames)
     if len(samples) != frames:
         raise InputError(
             f"{shard}: {frames} samples expected from byte {offset} on (window from {start}), "
             f"found {len(samples)}: the file is damaged; delete its folder and run again"
         )
-    return np.multiply(samples, np.float32(1 / FULL_SCALE), dtype=np.float32)
+    return samples
 
 
-def _read_flac(view: "ReadView", start: int, frames: int) -> np.ndarray:
+def _read_stream(stream: ByteRange, start: int, frames: int) -> np.ndarray:
     try:
-        with soundfile.SoundFile(view) as sound:
-            sound.seek(start)
-            return sound.read(frames, dtype="int16")
-    except soundfile.LibsndfileError:
-        return np.zeros(0, np.int16)
-
-
-class ReadView:
-    """`size` bytes of a file from `offset` on, as a file of their own."""
-
-    def __init__(self, stream: BinaryIO, offset: int, size: int) -> None:
-        self._stream, self._offset, self._size = stream, offset, size
-        self._position = 0
-        stream.seek(offset)
-
-    def read(self, count: int = -1) -> bytes:
-        """At most `count` bytes, all that are left for -1."""
-        remaining = max(0, self._size - self._position)
-        data = self._stream.read(remaining if count < 0 else min(count, remaining))
-        self._position += len(data)
-        return data
-
-    def readinto(self, buffer: memoryview) -> int:
-        """Fill the buffer as far as there is something left; the count of bytes."""
-        data = self.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
-    def seek(self, target: int, whence: int = io.SEEK_SET) -> int:
-        """Go to a byte of the view, as `io.IOBase.seek` does; never before its start."""
-        base = (0, self._position, self._size)[whence]
-        self._position = max(0, base + target)
-        self._stream.seek(self._offset + self._position)
-        return self._position
-
-    def tell(self) -> int:
-        """Bytes from the start of the view."""
-        return self._position
+        window = list(stream_audio(stream, start / SAMPLE_RATE, frames / SAMPLE_RATE))
+    except AudioProblem:
+        return np.zeros(0, np.float32)
+    return np.clip(np.concatenate(window), -1, 1) if window else np.zeros(0, np.float32)
 
 
 def write_sound(

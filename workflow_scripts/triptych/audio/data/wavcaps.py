@@ -33,7 +33,6 @@ FILES = {
 # Where a file lies inside the archives, whose paths are those of the authors' computer.
 ARCHIVED = "mnt/fast/nobackup/scratch4weeks/xm00178/WavCaps/data/waveforms/{part}_flac"
 FOLDERS = (ARCHIVED, "{part}_flac", "Audio/{part}", "{part}")
-SUFFIXES = (".flac", ".mp3", ".wav")
 # YouTube ids of the recordings of AudioSet_SL whose FLAC files hold no samples.
 EMPTY = frozenset(
     ("06-g5jz-OGc", "3sSblRfEG2o", "Fli8wjBFV2M", "Vcu0pVF1npM", "WudGD6ZHRoY", "mW3S0u8bj58")
@@ -56,7 +55,7 @@ def read_wavcaps(
         records = _records(path)
         # AudioSet's ids are names of WAV files.
         names = [str(record["id"]).removesuffix(".wav") for record in records]
-        inner, suffix = _layout(None if audio is None else Path(audio), part, names)
+        inner = _layout(None if audio is None else Path(audio), part)
         for name, record in zip(names, records, strict=True):
             clips.append(
                 {
@@ -65,7 +64,7 @@ def read_wavcaps(
                     "file_name": f"{name}.flac",
                     "sound_id": sound_id(name, path) if part == "FreeSound" else "",
                     "youtube_id": youtube_id(name) if part == "AudioSet_SL" else "",
-                    "path": f"{inner}/{name}{suffix}",
+                    "path": f"{inner}/{name}.flac",
                 }
             )
             captions.append((clip_id(DATASET, part, f"{name}.flac"), 0, record["caption"]))
@@ -113,13 +112,8 @@ def _records(path: Path) -> list[dict[str, Any]]:
     return list(by_id.values())
 
 
-def _layout(audio: Path | None, part: str, stems: Sequence[str]) -> tuple[str, str]:
-    """The folder below `audio` and the suffix of a part's recordings; the archives' by default."""
-    if audio is None:
-        return ARCHIVED.format(part=part), SUFFIXES[0]
+def _layout(audio: Path | None, part: str) -> str:
+    """The folder below `audio` of a part's recordings; the archives' by default."""
     candidates = [folder.format(part=part) for folder in FOLDERS]
-    inner = next((folder for folder in candidates if (audio / folder).is_dir()), candidates[0])
-    for suffix in SUFFIXES:
-        if any((audio / inner / f"{stem}{suffix}").exists() for stem in stems[:100]):
-            return inner, suffix
-    return inner, SUFFIXES[0]
+    present = (folder for folder in candidates if audio and (audio / folder).is_dir())
+    return next(present, candidates[0])

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from triptych.apps.sounds.search.other_formats import READ, SUFFIXES, stream_any
-from triptych.audio.data.decoding import AudioProblem
+from triptych.audio.data.audio_sources import Folder
+from triptych.audio.data.decoding import AudioProblem, stream_audio
 from triptych.audio.data.tables import read_strings
 from triptych.audio.models.text_files import clean_caption
 from triptych.audio.training.batches import uniform
 from triptych.core.errors import InputError, printable
-from triptych.core.files import not_a_file, sha256_of
+from triptych.core.files import sha256_of
 from triptych.core.progress import Progress
 
 PARTS = ("training", "held out")
@@ -59,19 +59,18 @@ def read_recordings(pairs: Path, folder: Path) -> list[Recording]:
         problem_of_row = ""
         if path.split(os.sep)[0] == os.pardir:
             problem_of_row = f"lies outside {folder}"
-        elif Path(path).suffix.lower() not in (*READ, *SUFFIXES):
-            problem_of_row = "is no sound file by its name's end"
         elif not clean_caption(caption).strip():
             problem_of_row = "has an empty caption"
         if problem_of_row:
             problems.append(f"row {row}: {printable(file)!r} {problem_of_row}")
         else:
             captions.setdefault(Path(path).as_posix(), []).append(caption.strip())
+    sounds = Folder(folder)
     recordings: dict[str, Recording] = {}
     with Progress("check", len(captions), "files") as progress:
         for path in sorted(captions):
             try:
-                recording = _read(folder, path, captions[path])
+                recording = _read(folder, sounds.find(path) or folder / path, captions[path])
             except (AudioProblem, OSError, ValueError) as problem:  # a name with \0 in it, say
                 message = str(problem).removeprefix(f"{folder / path}: ")
                 problems.append(f"{printable(path)}: {printable(message)}")
@@ -88,13 +87,10 @@ def read_recordings(pairs: Path, folder: Path) -> list[Recording]:
     return list(recordings.values())
 
 
-def _read(folder: Path, path: str, captions: Sequence[str]) -> Recording:
-    if odd := not_a_file(folder / path):
-        raise AudioProblem(odd)
-    frames = sum(map(len, stream_any(folder / path)))
-    if not frames:
-        raise AudioProblem("holds no samples")
-    return Recording(path, sha256_of(folder / path), frames, tuple(dict.fromkeys(captions)))
+def _read(folder: Path, file: Path, captions: Sequence[str]) -> Recording:
+    frames = sum(map(len, stream_audio(file)))
+    path = file.relative_to(folder).as_posix()
+    return Recording(path, sha256_of(file), frames, tuple(dict.fromkeys(captions)))
 
 
 def split(recordings: Sequence[Recording]) -> dict[str, list[Recording]]:

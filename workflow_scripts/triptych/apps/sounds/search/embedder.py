@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from triptych.audio.models.retrieval import RetrievalModel
 
 PRECISION = "tf32"  # float32 on a CPU
+LARGEST_GAIN = 1000.0
+"""60 dB: the noise of a silent recording stays quiet."""
 
 
 class _Waveforms:
@@ -38,6 +40,12 @@ class _Waveforms:
         return waveform[start : None if frames is None else start + frames]
 
 
+def full_scale(waveform: NDArray[np.float32]) -> NDArray[np.float32]:
+    """A waveform with its peak at 1, or LARGEST_GAIN times as loud."""
+    peak = np.abs(waveform).max(initial=1 / LARGEST_GAIN)
+    return np.asarray(waveform / peak, np.float32)
+
+
 class Embedder:
     """A model from its folder, on a device: "auto", "cpu" or "cuda"."""
 
@@ -48,6 +56,8 @@ class Embedder:
 
     def sounds(self, waveforms: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
         """Normalised embeddings [W, D] of waveforms, each float32 [frames] at 32 kHz."""
+        if self._model.settings.audio.ignores_gain:
+            waveforms = [full_scale(waveform) for waveform in waveforms]
         names = [str(number) for number in range(len(waveforms))]
         return embed_clips(self._model, _Waveforms(waveforms), names, self._device, PRECISION)
 

@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -13,8 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from triptych.apps.sounds.search.index import Entry, Index
-from triptych.apps.sounds.search.other_formats import READ, SUFFIXES, readable, stream_any
-from triptych.audio.data.decoding import SAMPLE_RATE, AudioProblem
+from triptych.audio.data.decoding import (
+    SAMPLE_RATE,
+    AudioProblem,
+    opened,
+    readable,
+    stream_audio,
+)
+from triptych.audio.data.sound_bytes import SUFFIXES, may_be_sound
 from triptych.core.files import not_a_file, sha256_of
 from triptych.core.progress import Progress
 
@@ -40,14 +46,31 @@ class Update:
     stopped: str | None
 
 
-def sound_files(folder: Path) -> list[str]:
-    """All sound files below a folder, by their paths with /, sorted; nothing hidden.
+@dataclass(frozen=True)
+class Found:
+    """Sound files below a folder, by their paths with /, sorted.
+
+    unreadable: folders below it whose files are unknown, with why
+    """
+
+    paths: Sequence[str]
+    unreadable: Mapping[str, str] = field(default_factory=dict)
+
+
+def sound_files(folder: Path) -> Found:
+    """The files below a folder that are named as sound or hold some; nothing hidden.
 
     Linked folders are followed; each folder is walked once, however many links lead to it.
     """
     paths: list[str] = []
+    unreadable: dict[str, str] = {}
     visited = set()
-    for where, folders, names in os.walk(folder, followlinks=True):
+
+    def note(problem: OSError) -> None:
+        path = Path(problem.filename).relative_to(folder).as_posix()
+        unreadable[path] = problem.strerror or str(problem)
+
+    for where, folders, names in os.walk(folder, followlinks=True, onerror=note):
         about = os.stat(where)
         if (about.st_dev, about.st_ino) in visited:
             folders.clear()
@@ -58,9 +81,23 @@ def sound_files(folder: Path) -> list[str]:
             visible, key=lambda name: (os.path.islink(os.path.join(where, name)), name)
         )
         for name in names:
-            if Path(name).suffix.lower() in (*READ, *SUFFIXES) and not name.startswith("."):
-                paths.append(Path(where, name).relative_to(folder).as_posix())
-    return sorted(paths)
+            path = Path(where, name)
+            if not name.startswith(".") and _is_sound(path):
+                paths.append(path.relative_to(folder).as_posix())
+    return Found(sorted(paths), unreadable)
+
+
+def _is_sound(path: Path) -> bool:
+    """Whether a file is named as sound, or holds some under another name."""
+    if path.suffix.lower() in SUFFIXES:
+        return True
+    try:
+        if path.is_file() and may_be_sound(path):
+            with opened(path):
+                return True
+    except (AudioProblem, OSError):
+        pass  # neither by its name nor by its content: no input
+    return False
 
 
 def segments(blocks: Iterable[Waveform], seconds: float) -> Iterator[tuple[float, Waveform]]:
@@ -98,24 +135,28 @@ def update_index(
     load: Callable[[], "Embedder"],
     save: Callable[[Index], None],
     stop: Callable[[], str | None] = lambda: None,
-    only: Sequence[str] | None = None,
+    found: Found | None = None,
 ) -> tuple[Index, Update]:
     """The folder's index; `save` is called with it now and then, and at the end.
 
     earlier: the index so far, made by the same model. A file of the same size and time of change
     is taken over from it; so is one of the same content, wherever it was. Files that could not be
-    read to their end are tried again. model: its folder, the SHA-256 of its weights and the seconds
-    of its segments; `load` is called when the first sound is to be embedded. `stop` is asked
-    between files and batches; a reason ends the work, and what was done is saved. only: paths below
-    the folder, where not all of its sounds are wanted.
+    read to their end are tried again; what cannot be looked at now keeps its embeddings. model: its
+    folder, the SHA-256 of its weights and the seconds of its segments; `load` is called when the
+    first sound is to be embedded. `stop` is asked between files and batches; a reason ends the
+    work, and what was done is saved. found: of `sound_files`, or the files that are wanted.
     """
     load = cache(load)  # it takes seconds, and often nothing is to be embedded
     known = {entry.path: entry for entry in earlier.entries} if earlier else {}
     by_content = {entry.sha256: entry for entry in known.values() if entry.sha256}
-    paths = sound_files(folder) if only is None else sorted(only)
-    entries: dict[str, Entry] = {}
+    found = found or sound_files(folder)
+    entries = {
+        path: entry
+        for path, entry in known.items()
+        if any(Path(path).is_relative_to(place) for place in found.unreadable)
+    }
     fresh: list[Entry] = []
-    for path in paths:
+    for path in found.paths:
         was, entry = known.get(path), _looked_at(folder, path)
         same = was and (was.size, was.modified_ns) == (entry.size, entry.modified_ns)
         if was and same and not was.problem:
@@ -130,7 +171,8 @@ def update_index(
     saved = time.monotonic()
     with Progress("index", len(fresh), "files") as progress:
         for entry in fresh:
-            embedded = _heard(folder, entry, model[2], by_content, load, stop)
+            earlier_entry = known.get(entry.path)
+            embedded = _heard(folder, entry, earlier_entry, model[2], by_content, load, stop)
             if stopped := stop():
                 break
             entries[entry.path] = embedded
@@ -142,7 +184,8 @@ def update_index(
     index = current()
     save(index)
     new = sum(len(entry.embeddings) > 0 for entry in index.entries) - kept - moved
-    return index, Update(new, kept, moved, len(set(known) - set(paths)), stopped)
+    removed = len(set(known) - set(found.paths) - set(entries))
+    return index, Update(new, kept, moved, removed, stopped)
 
 
 def _looked_at(folder: Path, path: str) -> Entry:
@@ -158,23 +201,27 @@ def _looked_at(folder: Path, path: str) -> Entry:
 def _heard(
     folder: Path,
     entry: Entry,
+    earlier: Entry | None,
     segment_seconds: float,
     by_content: Mapping[str, Entry],
     load: Callable[[], "Embedder"],
     stop: Callable[[], str | None],
 ) -> Entry:
-    """The entry with the file's embeddings, as far as it can be read, and with why no farther."""
+    """The entry with the file's embeddings, as far as it can be read, and with why no farther.
+
+    Those of `earlier` stay where the file cannot be looked at, as on a disk that is away.
+    """
     path = folder / entry.path
     try:
         if entry.problem:
-            raise AudioProblem(entry.problem)
+            return replace(earlier or entry, problem=entry.problem)
         entry = replace(entry, sha256=sha256_of(path))
         if same := by_content.get(entry.sha256):
             return replace(entry, seconds=same.seconds, embeddings=same.embeddings)
         parts, end = [], 0.0
         several = max(1, round(load().batch_seconds / segment_seconds))
         damages: list[str] = []
-        cut = segments(readable(stream_any(path), damages), segment_seconds)
+        cut = segments(readable(stream_audio(path), damages), segment_seconds)
         while batch := list(islice(cut, several)):
             if stop():
                 return entry
@@ -185,8 +232,8 @@ def _heard(
         if damages or not parts:
             raise AudioProblem(*damages or [f"{path}: holds no samples"])
         return entry
-    except UnicodeEncodeError:
-        problem_text = "its name is not valid in this system's encoding; rename it"
-    except (AudioProblem, OSError) as problem:
-        problem_text = str(problem).removeprefix(f"{path}: ")
-    return replace(entry, sha256="", problem=problem_text)
+    except OSError as problem:
+        reason = problem.strerror or str(problem)
+        return replace(earlier, problem=reason) if earlier else replace(entry, problem=reason)
+    except AudioProblem as problem:
+        return replace(entry, sha256="", problem=str(problem).removeprefix(f"{path}: "))

@@ -22,8 +22,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from triptych.apps.sounds.search.index import Index
-from triptych.apps.sounds.search.other_formats import readable, stream_any
 from triptych.apps.sounds.search.query import Hit, Searcher, best_hits, clock
+from triptych.audio.data.decoding import readable, stream_audio
 from triptych.audio.search.pictures import mp3, render, spectrogram_png
 from triptych.core.errors import InputError, printable
 
@@ -155,7 +155,7 @@ def heard(index: Index, row: int) -> NDArray[np.float32]:
     """The sound of a segment, float32 [n] at 32 kHz. Raises InputError where it is gone."""
     entry, start, end = index.segment(row)
     path, problems = index.root / entry.path, list[str]()
-    blocks = list(readable(stream_any(path, start, end - start), problems))
+    blocks = list(readable(stream_audio(path, start, end - start), problems))
     if not blocks:
         raise InputError(*problems or [f"{path}: ends before {clock(start)}; index again"])
     return np.concatenate(blocks)

@@ -24,6 +24,8 @@ class AudioEncoder(ABC):
     dim: int  # of an embedding
 
     published: ClassVar[tuple[str, ...]] = ()
+    ignores_gain: ClassVar[bool] = False
+    """Whether a search may bring recordings to full scale, above the front end's floor."""
 
     @abstractmethod
     def network(self) -> "nn.Module":

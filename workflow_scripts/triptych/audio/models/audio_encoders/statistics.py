@@ -15,6 +15,8 @@ class Settings(AudioEncoder):
 
     width: int
 
+    ignores_gain = True
+
     def network(self) -> "nn.Module":
         """The statistics and the layers."""
         from triptych.audio.models.statistics import Statistics

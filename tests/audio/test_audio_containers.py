@@ -1,0 +1,206 @@
+"""Files whose name, header or clock says another thing than their data."""
+
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sound_files import (
+    damaged,
+    encode,
+    joined,
+    noise,
+    read_audio,
+    rising,
+    stating,
+    times_heard,
+    tone,
+    without_length,
+    write,
+)
+
+from triptych.audio.data.decoding import AudioProblem, readable, stream_audio
+
+TAG = b"ID3\3\0\0\0\0\x4e\x10" + np.random.default_rng(0).bytes(10_000).replace(b"\xff", b"\0")
+BARE = {"write_xing": "0", "id3v2_version": "0"}
+"""An MP3 that is frames and nothing else."""
+
+
+def mp3(path: Path, begin: float, end: float, bit_rate: int = 64_000, **options: str) -> Path:
+    return encode(
+        path, rising(begin, end, 32_000), 32_000, "libmp3lame", bit_rate=bit_rate, **options
+    )
+
+
+def part(path: Path, begin: float, rate: int = 32_000, subtype: str | None = None) -> Path:
+    """A file of three seconds of `rising`."""
+    return write(path, rising(begin, begin + 3, rate), rate, subtype)
+
+
+def two_rates(path: Path) -> Path:
+    first = mp3(path.with_name("1.mp3"), 0, 3, 32_000, **BARE)
+    return joined(path, first, mp3(path.with_name("2.mp3"), 3, 6, 160_000, **BARE))
+
+
+def with_tags(path: Path) -> Path:
+    first, second = mp3(path.with_name("1.mp3"), 0, 3), mp3(path.with_name("2.mp3"), 3, 6, 160_000)
+    return joined(path, TAG, first, b"TAG" + bytes(125), TAG, second, bytes(9000))
+
+
+def chained(path: Path, *parts: tuple[int, str]) -> Path:
+    links = [part(path.with_name(f"{n}.ogg"), 3 * n, *each) for n, each in enumerate(parts)]
+    return joined(path, *links)
+
+
+def wav(path: Path, stated: int) -> Path:
+    return stating(write(path, rising(0, 6, 32_000), 32_000), stated)
+
+
+READ_TO_THE_END = {
+    "two bit rates.mp3": two_rates,
+    "joined with tags.mp3": with_tags,
+    "chained.ogg": lambda path: chained(path, (32_000, "VORBIS"), (32_000, "VORBIS")),
+    "chained of two rates.ogg": lambda path: chained(path, (32_000, "VORBIS"), (44_100, "VORBIS")),
+    "chained of two codecs.ogg": lambda path: chained(path, (44_100, "VORBIS"), (48_000, "OPUS")),
+    "chained.opus": lambda path: chained(path, (48_000, "OPUS"), (48_000, "OPUS")),
+    "unknown.flac": lambda path: without_length(write(path, rising(0, 6, 32_000), 32_000)),
+    "joined.flac": lambda path: joined(
+        path, part(path.with_name("1.flac"), 0), part(path.with_name("2.flac"), 3)
+    ),
+    "piped.wav": lambda path: wav(path, 0xFFFFFFFF),
+    "piped by sox.wav": lambda path: wav(path, 0x7FFFF000),
+    "stated too short.wav": lambda path: wav(path, 100_000),
+    "a chunk behind.wav": lambda path: joined(path, wav(path, 384_000), b"LIST\4\0\0\0abcd"),
+}
+
+
+@pytest.mark.parametrize("name", READ_TO_THE_END)
+def test_a_sound_is_read_to_the_end_of_its_data(tmp_path: Path, name: str) -> None:
+    path = READ_TO_THE_END[name](tmp_path / name)
+    whole = read_audio(path)
+    assert len(whole) / 32_000 == pytest.approx(6, abs=0.15)
+    starts = (0.5, 2.0, 3.5, 5.0)
+    assert times_heard(whole, starts) == pytest.approx(starts, abs=0.12)
+    window = read_audio(path, 4.0, 1.5)
+    assert times_heard(window, (0.0, 1.0)) == pytest.approx(
+        times_heard(whole, (4.0, 5.0)), abs=0.02
+    )
+
+
+def test_a_wav_of_more_than_4_gb_is_read_behind_them(tmp_path: Path) -> None:
+    """Its header has room for the length modulo 4 GB; the file is sparse."""
+    path = stating(write(tmp_path / "long.wav", np.zeros(100), 32_000), 200)
+    seconds = 2**32 / 64_000 + 10
+    os.truncate(path, 44 + round(seconds * 64_000))
+    with path.open("ab") as stream:
+        stream.write((32767 * rising(0, 2, 32_000)).astype("<i2").tobytes())
+    assert times_heard(read_audio(path, seconds + 1, 0.5), [0.0]) == pytest.approx([1.0], abs=0.02)
+
+
+@pytest.mark.parametrize(
+    "name", ["m4a named.mp3", "webm named.wav", "flac without suffix", "wav.ogg"]
+)
+def test_the_content_and_not_the_name_says_what_a_file_is(tmp_path: Path, name: str) -> None:
+    samples = rising(0, 3, 48_000)
+    real = {
+        "m4a named.mp3": ("a.m4a", "aac"),
+        "webm named.wav": ("a.webm", "libopus"),
+        "flac without suffix": ("a.flac", "flac"),
+        "wav.ogg": ("a.wav", "pcm_s16le"),
+    }[name]
+    shutil.move(encode(tmp_path / real[0], samples, 48_000, real[1]), tmp_path / name)
+    assert times_heard(read_audio(tmp_path / name), [1.0]) == pytest.approx([1.0], abs=0.05)
+
+
+def test_a_pause_in_the_clock_is_silence_for_the_whole_and_for_windows(tmp_path: Path) -> None:
+    samples = rising(0, 8, 48_000)
+    path = encode(tmp_path / "a.mkv", samples, 48_000, "aac", gap=(4.0, 10.0))
+    whole = read_audio(path)
+    assert len(whole) / 32_000 == pytest.approx(18, abs=0.1)
+    starts = (1.0, 3.0, 6.0, 13.0, 15.0, 17.0)
+    heard = times_heard(whole, starts)
+    assert heard[2:4] == [None, None]
+    assert [heard[0], heard[1], *heard[4:]] == pytest.approx([1, 3, 5, 7], abs=0.05)
+    windows = [times_heard(read_audio(path, start, 0.5), [0.0])[0] for start in starts]
+    assert windows[2:4] == [None, None]
+    assert windows[:2] + windows[4:] == pytest.approx(heard[:2] + heard[4:], abs=0.05)
+
+
+@pytest.mark.parametrize(("name", "codec"), [("a.mpg", "mp2"), ("a.mkv", "aac"), ("a.ts", "mp2")])
+def test_the_sound_of_a_film_is_read_wherever_a_window_lies(
+    tmp_path: Path, name: str, codec: str
+) -> None:
+    """A transport stream's clock begins at 1.4 s; this film's sound begins behind its picture."""
+    samples = rising(0, 12, 48_000)
+    path = encode(tmp_path / name, samples, 48_000, codec, picture=True, gap=(0.0, 2.0))
+    whole = times_heard(read_audio(path), (3.0, 9.0))
+    assert whole == pytest.approx((1.0, 7.0), abs=0.15)
+    assert times_heard(read_audio(path, 9.0, 0.5), [0.0]) == pytest.approx(whole[1:], abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("name", "codec", "form"),
+    [
+        ("a.m4a", "aac", "ipod"),
+        ("a.mka", "aac", "matroska"),
+        ("a.opus", "libopus", "opus"),
+        ("a.flac", "flac", None),
+        ("a.wv", "wavpack", None),
+        ("a.mp3", "libmp3lame", None),
+    ],
+)
+def test_damage_in_the_middle_is_passed_over_and_told_in_seconds(
+    tmp_path: Path, name: str, codec: str, form: str | None, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = encode(tmp_path / name, rising(0, 20, 48_000), 48_000, codec, form)
+    damaged(path, 0.5, 3000)
+    problems: list[str] = []
+    whole = np.concatenate(list(readable(stream_audio(path), problems)))
+    assert len(problems) == 1 and f"{name}: damaged, " in problems[0]
+    missing, of = _seconds(problems[0])
+    assert 0.01 < missing < 5.5 and of == pytest.approx(20, abs=0.3)
+    assert times_heard(whole, (5.0, 18.0)) == pytest.approx((5, 18), abs=0.35)
+    assert capfd.readouterr() == ("", "")  # no decoder's own messages
+
+
+def _seconds(problem: str) -> tuple[float, float]:
+    words = problem.partition("damaged, ")[2].split()
+    return float(words[0]), float(words[3])
+
+
+@pytest.mark.parametrize("suffix", ["wav", "flac"])
+def test_what_a_header_promises_and_is_not_there_is_told(tmp_path: Path, suffix: str) -> None:
+    path = write(tmp_path / f"cut.{suffix}", noise(96_000), 32_000)
+    os.truncate(path, path.stat().st_size // 2)
+    with pytest.raises(AudioProblem, match=rf"cut\.{suffix}: truncated, 1\.\d s of 3\.0 s"):
+        read_audio(path)
+
+
+def silent_film(path: Path) -> None:
+    encode(path, np.zeros(0), 48_000, "aac", picture=True)
+
+
+def playlist(path: Path) -> None:
+    """What FFmpeg left to itself would open, whatever the name."""
+    secret = encode(path.with_name("secret.m4a"), tone(1.0, 32_000), 32_000, "aac")
+    path.write_text(f"#EXTM3U\n#EXTINF:1,\n{secret}\n#EXT-X-ENDLIST\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "made", "said"),
+    [
+        ("film.mp4", silent_film, "holds no sound"),
+        ("list.m4a", playlist, "not sound"),
+        ("empty.m4a", lambda path: path.write_bytes(b""), "an empty file"),
+        (
+            "picture.wav",
+            lambda path: path.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(99)),
+            "not sound",
+        ),
+    ],
+)
+def test_what_holds_no_sound_is_told_with_the_reason(tmp_path, name, made, said) -> None:
+    made(tmp_path / name)
+    with pytest.raises(AudioProblem, match=f"{name}: {said}"):
+        read_audio(tmp_path / name)

@@ -1,0 +1,121 @@
+"""What the bytes of a sound file say before it is decoded: what it is, where its parts lie."""
+
+import io
+import os
+import re
+import struct
+from typing import BinaryIO
+
+SUFFIXES = (
+    *(".wav", ".flac", ".mp3", ".ogg", ".oga", ".opus", ".aif", ".aiff", ".aifc", ".au", ".caf"),
+    *(".w64", ".rf64", ".mp2", ".m4a", ".m4b", ".aac", ".ac3", ".amr", ".ape", ".mka", ".tta"),
+    *(".wma", ".wv", ".3gp", ".avi", ".flv", ".mkv", ".mov", ".mp4", ".m4v", ".mpeg", ".mpg"),
+    *(".mts", ".ogv", ".ts", ".webm", ".wmv"),
+)
+"""Names of sound files and films end like this; a folder's other files are looked into."""
+
+BEGINNINGS = re.compile(
+    rb"RIFF....(WAVE|AVI )|RF64|riff\x2e\x91|fLaC|OggS|ID3|FORM....AIF[CF]|\.snd|caff|....ftyp|"
+    rb"\x1aE\xdf\xa3|\0\0\1\xba|0&\xb2u|FLV|#!AMR|MAC |wvpk|TTA1",
+    re.DOTALL,
+)
+"""How sound files and films begin that name what they are."""
+UNKNOWN_BYTES = (0x7FFFF000, 0x80000000, 0xFFFFFFFF)
+"""What programs that write a WAV into a pipe put in place of its length, or a little less."""
+
+
+class ByteRange(io.RawIOBase):
+    """`size` bytes of a file from `offset` on, as a file of their own, which has no name."""
+
+    def __init__(self, stream: BinaryIO, offset: int, size: int) -> None:
+        self._stream, self._offset, self._size, self._position = stream, offset, size, 0
+        self.hidden: int | None = None  # first of four bytes that are read as 255
+
+    def part(self, offset: int, size: int) -> "ByteRange":
+        """A range within this one."""
+        return ByteRange(self._stream, self._offset + offset, size)
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def seekable(self) -> bool:
+        """Always."""
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        """Fill the buffer as far as there is something left; the count of bytes."""
+        self._stream.seek(self._offset + self._position)
+        data = self._stream.read(max(0, min(len(buffer), self._size - self._position)))
+        buffer[: len(data)] = data
+        if self.hidden is not None:
+            first = self.hidden - self._position
+            for place in range(max(0, first), min(len(data), first + 4)):
+                buffer[place] = 255
+        self._position += len(data)
+        return len(data)
+
+    def seek(self, target: int, whence: int = io.SEEK_SET) -> int:
+        """Go to a byte of the range, as `io.IOBase.seek` does; never before its start."""
+        self._position = max(0, (0, self._position, self._size)[whence] + target)
+        return self._position
+
+
+def links(stream: ByteRange) -> list[ByteRange]:
+    """A file's parts, each a file of its own: several of a chained Ogg, one of all others."""
+    size, position, starts, began = stream.seek(0, io.SEEK_END), 0, [0], True
+    stream.seek(0)
+    ogg = stream.read(4) == b"OggS"
+    while ogg and position + 27 <= size:
+        stream.seek(position)
+        page = stream.read(27 + 255)
+        if page[:4] != b"OggS":  # damaged: on to the next page
+            stream.seek(position + 1)
+            found = stream.read(1 << 16).find(b"OggS")
+            position += 1 + found if found >= 0 else (1 << 16) - 3
+            continue
+        begins = bool(page[5] & 2)
+        if begins and not began:
+            starts.append(position)
+        began = begins
+        position += 27 + page[26] + sum(page[27 : 27 + page[26]])
+    ends = [*starts[1:], size]
+    return [stream.part(start, end - start) for start, end in zip(starts, ends, strict=True)]
+
+
+def wav_seconds(stream: ByteRange) -> float | None:
+    """Seconds of sound that a WAV's header states; None if none, or for another file.
+
+    Lengths over 4 GB don't fit it: what then follows isn't a chain of chunks, and the length is
+    hidden, so that FFmpeg reads to the end.
+    """
+    size = stream.seek(0, io.SEEK_END)
+    stream.seek(0)
+    head = stream.read(12)
+    position, rate, stated, place = 12, 0, 0, 0
+    while head[:4] == b"RIFF" and head[8:] == b"WAVE" and position + 8 <= size:
+        stream.seek(position)
+        kind, length = struct.unpack("<4sI", stream.read(8))
+        whole = position + 8 + length <= size
+        if place and not (whole and all(32 <= byte < 127 for byte in kind)):
+            if size - position > rate // 10:
+                stream.hidden = place
+            return None
+        if kind == b"fmt ":
+            rate = struct.unpack("<8xI", stream.read(12))[0]
+        elif kind == b"data":
+            stated, place = length, place or position + 4
+        position += 8 + length + length % 2
+    unknown = any(0 <= mark - stated < 64 for mark in UNKNOWN_BYTES)
+    return None if unknown or not stated or not rate else stated / rate
+
+
+def may_be_sound(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is named as sound or a film, or begins as one."""
+    if os.path.splitext(path)[1].lower() in SUFFIXES:
+        return True
+    try:
+        with open(path, "rb") as stream:
+            return BEGINNINGS.match(stream.read(16)) is not None
+    except OSError:
+        return False
