@@ -84,7 +84,6 @@ rule report_page:
     input:
         **{n: module_input(files) for n, files in page_input(STUDIES).items()},
         figures=expand("results/figures/{name}.svg", name=REPORT_FIGURES),
-        pictures=[f"results/figures/{study.picture}.png" for study in STUDIES.values()],
         captions=[shipped(f"resources/captions/{name}.rst") for name in REPORT_FIGURES],
         claims="results/claims.csv",
         published_claims=[

@@ -7,7 +7,10 @@ import pandas as pd
 import pytest
 import synthetic
 
+from triptych.core.config import completed, read_yaml
 from triptych.report.claims import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED
+from triptych.report.glance import Bars
+from triptych.report.jobs import origin_on_page, origins, time_by_rule
 from triptych.report.markdown import inline, render
 from triptych.report.page import (
     Page,
@@ -20,14 +23,15 @@ from triptych.report.page import (
     render_page,
 )
 from triptych.report.tables import Table
-from triptych.report.timings import duration, timing_table
+from triptych.report.timings import duration
 from triptych.rl.report.claims import CLAIMS
 from triptych.rl.report.inference import latency_long
 from triptych.rl.report.memory import table1_long
-from triptych.rl.report.page import TITLES, rl_sections
+from triptych.rl.report.page import KEYS, TITLES, rl_sections
 from triptych.rl.report.scores import run_scores
 from triptych.rl.report.sensors import inputs_long
 from triptych.rl.report.tables import comparisons_long, scores_long, variants_long
+from triptych.studies import studies
 
 RESOURCES = Path(__file__).parents[2] / "resources"
 EVIL = "<script>alert(1)</script>"
@@ -91,7 +95,7 @@ def study(**changes):
 def page(claims=(), sections=(), **changes):
     fields = {"subtitle": "What they are.", "scale": "demo"}
     fields |= {"studies": [study(claims=claims, sections=sections)], "versions": {}}
-    fields |= {"timings": timing_table({}), "colophon": "MIT."}
+    fields |= {"timings": Bars("", []), "colophon": "MIT."}
     return render_page(Page(**{**fields, **changes}))
 
 
@@ -149,6 +153,7 @@ def test_the_offline_rl_study_shows_its_figures_and_whose_data_they_are_of(sourc
     )
     elements = Elements(page(sections=shown))
     tables = {"rl_table1", "rl_scores", "rl_emptied_layers", "rl_datasets"}
+    assert {part.anchor for part in shown} <= set(KEYS)
     assert {attrs.get("id") for _, attrs in elements.seen} >= set(TITLES) | tables
     assert ("easier to clone" in elements.text) == (source == "collected")
 
@@ -206,11 +211,76 @@ def test_hostile_markdown_makes_no_element_but_the_house_s_own(written):
             assert address.startswith("https://example.org") or address == "search.html", text
 
 
-def test_timings_sum_the_jobs_of_a_rule():
-    record = {"rule": "rl_train", "peak_memory_bytes": 2e9, "device": "cpu"}
-    records = {f"{seconds}": {**record, "seconds": seconds} for seconds in (30.0, 90.0)}
-    table = timing_table(records)
-    assert table.rows[0][:5] == ("rl_train", "2", "2 min 00 s", "1 min 30 s", "2.00 GB")
+@pytest.fixture
+def records(tmp_path, monkeypatch):
+    """Records of two trainings and of the figure and table that show them, one with a benchmark."""
+    monkeypatch.chdir(tmp_path)
+    jobs = {
+        "rl_train/a": ([], ["results/rl/a/scores.csv"]),
+        "rl_train/b": ([], ["results/rl/b/scores.csv"]),
+        "rl_draw_figure2/rl_draw_figure2": (
+            ["results/rl/a/scores.csv", "results/rl/b/scores.csv"],
+            ["results/figures/rl_figure2.svg", "results/tables/rl_figure2.csv"],
+        ),
+    }
+    code = {"rl/draw_figure1.py": "1", "triptych/report/tables.py": "2"}
+    made = {
+        f"results/provenance/{name}.json": {
+            "rule": name.partition("/")[0],
+            "inputs": inputs,
+            "outputs": outputs,
+            "params": {"code": code},
+            "seconds": 90.0,
+            "attempts": [30.0, 60.0],
+            "peak_memory_bytes": 2e9,
+            "device": "cpu",
+        }
+        for name, (inputs, outputs) in jobs.items()
+    }
+    benchmark = tmp_path / "results" / "benchmarks" / "rl_train" / "a.tsv"
+    benchmark.parent.mkdir(parents=True)
+    benchmark.write_text("s\th:m:s\tmax_rss\n70.5\t0:01:10\t-\n")
+    return made
+
+
+def test_below_a_figure_stand_rule_script_keys_and_data(records):
+    made = origins(records)
+    files = ["results/rl/a/scores.csv"]
+    made["rl_table"] = origin_on_page(files, records)
+    figure = PageFigure("rl_figure2", "Figure 2.", "", "data:,")
+    table = Table("rl_table", "T", "", (("", "a"), ("", "b")), (("1", "2"),))
+    parts = study(sections=[Section("s", "S", "", [figure], [table])], keys={"s": ("rl.sweeps",)})
+    elements = Elements(page(studies=[parts], made=made))
+    text = " ".join(elements.text.split())
+    for shown in ("rl_draw_figure2", "workflow_scripts/rl/draw_figure1.py", "rl_train (2 jobs)"):
+        assert shown in text
+    assert "report_page" in text and text.count("rl.sweeps") == 2
+    links = [attrs["href"] for tag, attrs in elements.seen if tag == "a"]
+    assert [link for link in links if link.endswith(("csv", "svg"))] == [
+        "tables/rl_figure2.csv",
+        "figures/rl_figure2.svg",
+        "rl/a/scores.csv",
+    ]
+
+
+def test_time_is_that_of_snakemakes_benchmarks_and_of_earlier_attempts(records):
+    bars = time_by_rule(records)
+    train, draw = bars.bars
+    assert (train.label, draw.label) == ("rl_train", "rl_draw_figure2")
+    assert train.parts == [30.0 + 70.5, 90.0] and train.value == 190.5
+    assert train.text == "2 jobs, 3 min 10 s, 2.00 GB"
+    assert "3 jobs" in bars.caption and "4 min 40 s" in bars.caption
+
+
+@pytest.mark.parametrize("name", studies())
+def test_keys_named_below_figures_are_keys_of_the_config(name):
+    keys = [key for section in studies()[name].KEYS.values() for key in section]
+    config = completed(read_yaml(RESOURCES.parent / "config.yaml"), RESOURCES.parent)
+    for key in keys:
+        value = config
+        for part in key.split("."):
+            assert part in value, key
+            value = value[part]
 
 
 def test_durations_read_as_a_person_says_them():

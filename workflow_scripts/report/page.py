@@ -8,10 +8,9 @@ import yaml
 from triptych.core.files import atomic_path, read_frames
 from triptych.core.job import job
 from triptych.core.provenance import SOURCE
-from triptych.report.embedding import preview
+from triptych.report.jobs import origin_on_page, origins, time_by_rule, versions
 from triptych.report.manifest import of_this_run, read_records
 from triptych.report.page import Page, PageStudy, page_claims, page_figures, render_page
-from triptych.report.timings import timing_table, versions
 from triptych.scale import deciding
 from triptych.studies import page_files, studies
 
@@ -19,35 +18,37 @@ with job(snakemake):
     files, params = snakemake.input, snakemake.params
     jobs = of_this_run(read_records(params.provenance), map(str, files))
     captions = {Path(path).stem: Path(path).read_text(encoding="utf-8") for path in files.captions}
-    pictures = {Path(path).stem.split("_")[0]: Path(path) for path in files.pictures}
     verdicts = pd.read_csv(files.claims)
     published = read_frames(files.published_claims)
     sources = yaml.safe_load(Path(files.sources).read_text("utf-8"))
     larger = deciding(params.scale, SOURCE, sources)
-    parts = [
-        PageStudy(
-            anchor=name,
-            title=study.TITLE,
-            paper=study.PAPER,
-            facts=params.facts[name],
-            claims=page_claims(name, verdicts, published, study.CLAIMS, larger),
-            sections=study.sections(
-                page_files(name, files),
-                params.settings[name],
-                page_figures(name, study.TITLES, files.figures, captions),
-            ),
-            headlines=study.headlines(page_files(name, files), params.settings[name]),
-            picture=(pictures[name].stem, preview(pictures[name])),
+    parts, made = [], origins(jobs)
+    for name, study in studies().items():
+        shown, settings = page_files(name, files), params.settings[name]
+        for table, key in study.TABLE_INPUTS.items():
+            made[table] = origin_on_page(shown[key], jobs)
+        parts.append(
+            PageStudy(
+                anchor=name,
+                title=study.TITLE,
+                paper=study.PAPER,
+                facts=params.facts[name],
+                claims=page_claims(name, verdicts, published, study.CLAIMS, larger),
+                sections=study.sections(
+                    shown, settings, page_figures(name, study.TITLES, files.figures, captions)
+                ),
+                glance=study.glance(shown, settings),
+                keys=study.KEYS,
+            )
         )
-        for name, study in studies().items()
-    ]
     page = Page(
         subtitle=params.subtitle,
         scale=params.scale,
         studies=parts,
-        timings=timing_table(jobs),
+        timings=time_by_rule(jobs),
         versions=versions(jobs, params.packages),
         colophon=Path(files.colophon).read_text(encoding="utf-8"),
+        made=made,
     )
     with atomic_path(snakemake.output[0]) as temporary:
         temporary.write_text(render_page(page), encoding="utf-8")

@@ -8,7 +8,7 @@ import synthetic_audio as made
 from test_audio_tables import EXCLUSIONS, counts_and_removed
 from test_page import Elements, page
 
-from triptych.audio.report.page import TITLES, audio_sections
+from triptych.audio.report.page import KEYS, TITLES, audio_sections
 from triptych.audio.report.tables import table2_long
 from triptych.audio.report.tables_leaks import leaks_long
 from triptych.audio.report.tables_others import beyond_long, ensembles_long, table1_long
@@ -54,6 +54,7 @@ def run(request, tmp_path_factory):
 
 def test_the_page_shows_every_product_once(run):
     elements = Elements(page(sections=run[1]))
+    assert {part.anchor for part in run[1]} <= set(KEYS)
     ids = [attrs["id"] for _, attrs in elements.seen if attrs.get("id")]
     for name in (*TITLES, *AUDIO_TABLES, "audio_table2_published", "audio_ledger"):
         assert name in ids

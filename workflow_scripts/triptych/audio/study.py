@@ -10,17 +10,15 @@ from triptych.audio.report.rows import AudioStudy, read_rows
 from triptych.core.files import read_frames
 from triptych.report.claims import Unmet, Verdict, judge, predict
 from triptych.report.files import Files
+from triptych.report.glance import Glance
 from triptych.report.page import PageFigure, Section
-from triptych.report.scoreboard import Headline
-
-__all__ = ["CLAIMS", "PAPER", "TITLE", "TITLES", "headlines", "predictions", "sections", "verdicts"]
 
 TITLE = "Text-to-audio retrieval"
 PAPER = (
     "*CP-JKU's submission to Task 6b of the DCASE2023 challenge: audio retrieval with PaSST and "
     "GPT-augmented captions* (Primus, Koutini and Widmer, 2023)"
 )
-TITLES = page.TITLES
+TITLES, KEYS, TABLE_INPUTS = page.TITLES, page.KEYS, page.TABLE_INPUTS
 SHOWN = ("table1", "table2", "ensembles", "leaks", "beyond")
 
 
@@ -35,9 +33,9 @@ def predictions(workflow: Any, on_gpu: bool) -> dict[str, Unmet]:
     return predict(CLAIMS, planned_facts(workflow))
 
 
-def headlines(files: Files, settings: Mapping[str, Any]) -> list[Headline]:
-    """Its published numbers, from Table 2."""
-    return page.headlines(read_frames(files["table2"]))
+def glance(files: Files, settings: Mapping[str, Any]) -> Glance:
+    """The study's part of the first screen."""
+    return page.glance(read_frames(files["table2"]))
 
 
 def sections(

@@ -44,8 +44,6 @@ class Workflow:
     """The section `audio` of a config as rules use it. Raises ConfigError for other values."""
 
     figures = ("audio_figure2", "audio_beyond")
-    picture = "audio_beyond"
-    """The figure that stands for the study on the page's first screen."""
     TABLES = ("audio_table1", "audio_table2", "audio_ensembles", "audio_leaks", "audio_beyond")
 
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:

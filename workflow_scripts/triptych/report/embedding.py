@@ -12,7 +12,7 @@ from PIL import Image
 
 SHARPNESS = 1.25
 """Pixels of a photograph for each that it takes on a page of PAGE_WIDTH."""
-PAGE_WIDTH, PREVIEW_WIDTH = 980, 560
+PAGE_WIDTH, PREVIEW_WIDTH = 980, 640
 QUALITY = 62  # of WebP
 
 _SIZE = re.compile(r'<svg\b[^>]*?\bviewBox="0 0 ([\d.]+) ([\d.]+)"')
@@ -48,11 +48,12 @@ def embedded(path: str | Path) -> Embedded:
     return Embedded(address, round(width), round(height), "<image" in smaller)
 
 
-def preview(path: str | Path) -> Embedded:
-    """A PNG file, small, for the first screen."""
+def preview(path: str | Path, width: int = PREVIEW_WIDTH) -> Embedded:
+    """A PNG file for the first screen, of at most this width."""
     with Image.open(path) as picture:
-        height = round(picture.height * PREVIEW_WIDTH / picture.width)
-        return Embedded(_webp(picture, PREVIEW_WIDTH), PREVIEW_WIDTH, height, photographs=True)
+        width = min(width, picture.width)
+        height = round(picture.height * width / picture.width)
+        return Embedded(_webp(picture, width), width, height, photographs=True)
 
 
 def _webp(picture: Image.Image, width: int) -> str:

@@ -4,10 +4,11 @@ Jinja escapes every value; only `markdown.render` and the style sheet, whose tex
 own, enter as markup.
 """
 
+import logging
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import jinja2
@@ -25,27 +26,31 @@ from triptych.report.claims import (
     UNDECIDED,
     Claim,
 )
-from triptych.report.embedding import PAGE_WIDTH, Embedded, data_address, embedded
+from triptych.report.embedding import PAGE_WIDTH, data_address, embedded
+from triptych.report.glance import Bars, Glance
+from triptych.report.jobs import Origin
 from triptych.report.markdown import inline, render
-from triptych.report.scoreboard import COMPARED, NOT_COMPARED, Headline, PageClaim, Score, scores
 from triptych.report.tables import DASH, Table
+
+logger = logging.getLogger(__name__)
 
 TEMPLATES = Path(__file__).parent / "templates"
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 LARGEST_VIDEO = 500_000  # bytes of a video that the page still holds
 LONGEST_ALT = 220  # letters, of whole sentences but for the first
+LONGEST_MEASURED = 90  # letters in a claim's row, of whole phrases; unfolded, it has them all
 _CHIPS = {
     **{REPRODUCED: "yes", NOT_REPRODUCED: "no", UNDECIDED: "seen"},
     **{SEEN: "seen", NOT_TESTABLE: "open"},
 }
-_MARKS = {**_CHIPS, AGREES: "seen", DISAGREES: "seen", INCONCLUSIVE: "seen", COMPARED: "seen"}
+_MARKS = {**_CHIPS, AGREES: "seen", DISAGREES: "seen", INCONCLUSIVE: "seen"}
 
 
 @dataclass(frozen=True)
 class PageFigure:
-    """A figure with its number, caption (Markdown) and embedded picture. photographs: whether it
-    shows images, whose colours must stay in a dark page."""
+    """A figure with its number, caption (Markdown) and embedded picture, empty where the file could
+    not be read. photographs: whether it shows images, whose colours must stay in a dark page."""
 
     name: str
     title: str
@@ -58,7 +63,11 @@ class PageFigure:
     @classmethod
     def read(cls, path: str | Path, title: str, caption: str) -> "PageFigure":
         """Embed an SVG file."""
-        return cls(Path(path).stem, title, caption, *embedded(path))
+        try:
+            return cls(Path(path).stem, title, caption, *embedded(path))
+        except (OSError, ValueError) as error:
+            logger.warning("%s: left out of the page: %s", path, error)
+            return cls(Path(path).stem, title, caption, "")
 
     @property
     def alt(self) -> str:
@@ -120,11 +129,55 @@ class Section:
 
 
 @dataclass(frozen=True)
+class PageClaim:
+    """A claim of a paper with this run's verdict and the rule that led to it.
+
+    published: what the paper says, in a few words. price: what it would take to test it. seen: with
+    substitutes, the direction and what they are.
+    """
+
+    id: str
+    claim: str
+    where: str
+    criterion: str
+    verdict: str
+    measured: Sequence[str]
+    interval: str
+    reason: Sequence[str]
+    published: str = ""
+    price: str = ""
+    seen: str = ""
+
+    @property
+    def mark(self) -> str:
+        """The direction that was seen with substitutes, or else the verdict."""
+        return self.seen.partition(", ")[0] or self.verdict
+
+    @property
+    def instead(self) -> str:
+        """The substitutes, as a sentence."""
+        text = self.seen.partition(", ")[2]
+        return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+    @property
+    def brief(self) -> str:
+        """The first measurements, and how many more there are; untested, what it would take."""
+        needs = [self.price] if self.price else self.reason
+        phrases = needs if self.verdict == NOT_TESTABLE else self.measured
+        text = next(iter(phrases), "")
+        for count, phrase in enumerate(phrases[1:], 1):
+            if len(text) + len(phrase) > LONGEST_MEASURED:
+                return f"{text}; and {len(phrases) - count} more"
+            text = f"{text}; {phrase}"
+        return text or DASH
+
+
+@dataclass(frozen=True)
 class PageStudy:
     """One paper's part of the page: what was run (facts, name to text), its claims, its sections.
 
-    paper: title, authors and year (Markdown). headlines: published numbers beside this run's.
-    picture: of its figure of that name, for the first screen.
+    paper: title, authors and year (Markdown). glance: the first screen's part. keys: by the anchor
+    of a section, the keys of the config that shape what it shows.
     """
 
     anchor: str
@@ -133,22 +186,12 @@ class PageStudy:
     facts: Mapping[str, str]
     claims: Sequence[PageClaim]
     sections: Sequence[Section]
-    headlines: Sequence[Headline] = ()
-    picture: tuple[str, Embedded] | None = None
-
-    def scores(self, tested: bool) -> list[Score]:
-        """The scoreboard's rows: those that say something or could be compared, or the others."""
-        rows = scores(self.claims, self.headlines)
-        return [row for row in rows if (row.verdict not in (NOT_TESTABLE, NOT_COMPARED)) == tested]
+    glance: Glance | None = None
+    keys: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def judged(self, tested: bool) -> list[PageClaim]:
         """The claims on which this run says something, or the others."""
         return [claim for claim in self.claims if (claim.verdict != NOT_TESTABLE) == tested]
-
-    def pictured(self) -> PageFigure | None:
-        """The figure of its picture."""
-        figures = {figure.name: figure for part in self.sections for figure in part.figures}
-        return figures.get(self.picture[0]) if self.picture else None
 
     def counts(self) -> dict[str, int]:
         """Claims by verdict."""
@@ -157,14 +200,16 @@ class PageStudy:
 
 @dataclass(frozen=True)
 class Page:
-    """Contents of the page. colophon: Markdown."""
+    """Contents of the page. timings: a bar for each rule. made: origins by the name of a figure or
+    table, or by the path of a film. colophon: Markdown."""
 
     subtitle: str
     scale: str
     studies: Sequence[PageStudy]
-    timings: Table
+    timings: Bars
     versions: Mapping[str, str]
     colophon: str
+    made: Mapping[str, Origin] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -221,11 +266,21 @@ def page_claims(
         name = row["id"]
         if name.startswith(f"{study}-"):
             record = listed[name]
-            about = (name, record["claim"], record["where"], criteria[name], row["verdict"])
-            measured, reason = ([*filter(None, row[k].split("; "))] for k in ("measured", "reason"))
-            price, printed = prices.get(name, ""), record.get("published", "")
-            end = (printed, price, row["seen"])
-            rows.append(PageClaim(*about, measured, row["interval"], reason, *end))
+            rows.append(
+                PageClaim(
+                    id=name,
+                    claim=record["claim"],
+                    where=record["where"],
+                    criterion=criteria[name],
+                    verdict=row["verdict"],
+                    measured=[*filter(None, row["measured"].split("; "))],
+                    interval=row["interval"],
+                    reason=[*filter(None, row["reason"].split("; "))],
+                    published=record.get("published", ""),
+                    price=prices.get(name, ""),
+                    seen=row["seen"],
+                )
+            )
     return rows
 
 
@@ -241,7 +296,7 @@ def render_page(page: Page) -> str:
     environment.filters |= {"inline": inline, "markdown": render, "whole": _whole}
     style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))
     template = environment.get_template("page.html.j2")
-    return template.render(page=page, style=style, chips=_CHIPS, marks=_MARKS, dash=DASH)
+    return template.render(page=page, style=style, chips=_CHIPS, marks=_MARKS)
 
 
 def _whole(text: str) -> str:

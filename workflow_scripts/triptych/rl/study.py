@@ -6,15 +6,13 @@ from typing import Any
 from triptych.core.files import read_frames
 from triptych.report.claims import Unmet, Verdict, judge, predict
 from triptych.report.files import Files
+from triptych.report.glance import Glance
 from triptych.report.page import PageFigure, Section
-from triptych.report.scoreboard import Headline
 from triptych.rl.report import page
 from triptych.rl.report.claims import CLAIMS
 from triptych.rl.report.claims_facts import planned_facts, read_run
-from triptych.rl.report.page import TITLES
 
-__all__ = ["CLAIMS", "PAPER", "TITLE", "TITLES", "headlines", "predictions", "sections", "verdicts"]
-
+TITLES, KEYS, TABLE_INPUTS = page.TITLES, page.KEYS, page.TABLE_INPUTS
 TITLE = "Single-shot pruning for offline RL"
 PAPER = (
     "*Single-Shot Pruning for Offline Reinforcement Learning* (Arnob, Ohib, Plis and Precup, 2021)"
@@ -32,9 +30,10 @@ def predictions(workflow: Any, on_gpu: bool) -> dict[str, Unmet]:
     return predict(CLAIMS, planned_facts(workflow.config))
 
 
-def headlines(files: Files, settings: Mapping[str, Any]) -> list[Headline]:
-    """Its published numbers, from Table 1 and the scores."""
-    return page.headlines(read_frames(files["table1"]), read_frames(files["scores"]))
+def glance(files: Files, settings: Mapping[str, Any]) -> Glance:
+    """The study's part of the first screen."""
+    frames = {name: read_frames(files[name]) for name in ("table1", "scores", "latency")}
+    return page.glance(**frames, units=settings["units"])
 
 
 def sections(

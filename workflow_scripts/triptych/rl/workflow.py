@@ -41,7 +41,6 @@ class Workflow:
             *(["rl_sensors"] if self.sensing else []),
             *(["rl_small_data"] if small_data_sweeps(self.config) else []),
         )
-        self.picture = self.figures[0]
         written = ("rl_table1", "rl_scores", "rl_comparisons", "rl_inputs", "rl_inference")
         variants = ["rl_variants"] if self.variants else []
         self.products = products(self.figures, (*written, *variants))

@@ -6,15 +6,15 @@ from typing import Any
 from triptych.core.files import read_frames
 from triptych.report.claims import Unmet, Verdict, judge, predict
 from triptych.report.files import Files
+from triptych.report.glance import Glance
 from triptych.report.page import PageFigure, Section
-from triptych.report.scoreboard import Headline
 from triptych.style.data.missing import missing_among
 from triptych.style.report import page
 from triptych.style.report.claims import CLAIMS
 from triptych.style.report.claims_facts import planned_facts, read_run
-from triptych.style.report.page import TITLES as TITLES
 from triptych.style.report.page import style_sections
 
+TITLES, KEYS, TABLE_INPUTS = page.TITLES, page.KEYS, page.TABLE_INPUTS
 TITLE = "Style transfer of images and videos"
 PAPER = "*Style Transfer of Images and Videos* (Shen and Wang, 2022)"
 
@@ -30,9 +30,10 @@ def predictions(workflow: Any, on_gpu: bool) -> dict[str, Unmet]:
     return predict(CLAIMS, planned_facts(workflow, on_gpu))
 
 
-def headlines(files: Files, settings: Mapping[str, Any]) -> list[Headline]:
-    """Its published numbers, from Table I."""
-    return page.headlines(read_frames(files["table1"]))
+def glance(files: Files, settings: Mapping[str, Any]) -> Glance:
+    """The study's part of the first screen."""
+    frames = {name: read_frames(files[name]) for name in ("table1", "stylised")}
+    return page.glance(**frames, painted=files["painted"])
 
 
 def sections(

@@ -27,8 +27,6 @@ class Workflow:
     shown_contents: the photographs that networks stylise
     """
 
-    picture = "style_styles"
-    """The figure that stands for the study on the page's first screen."""
     figures = (
         *(f"style_figure{number}" for number in range(1, 9)),
         "style_styles",
@@ -193,6 +191,10 @@ class Workflow:
             "stylised": self.stylised_runs,
             "videos": self.of_videos("video.mp4"),
             "pictures": self.pictures,
+            "painted": [
+                f"results/style/stylised/{self.main}/{name}.png"
+                for name in self.config["stylised"]["contents"]
+            ],
         }
         backbones = self.config["backbones"].values()
         return files, {"weights": sorted({backbone["weights"] for backbone in backbones})}

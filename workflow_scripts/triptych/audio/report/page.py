@@ -2,20 +2,38 @@
 
 from collections.abc import Mapping
 
-import numpy as np
 import pandas as pd
 
 from triptych.audio.report.rows import AudioStudy
 from triptych.audio.report.tables import table2_tables
 from triptych.audio.report.tables_leaks import leaks_tables
 from triptych.audio.report.tables_others import beyond_table, ensembles_tables, table1_table
+from triptych.report.glance import Bar, Bars, Glance
 from triptych.report.page import PageFigure, Section
-from triptych.report.scoreboard import Headline
+from triptych.report.tables import DASH, MINUS
 
 TITLES = {
     "audio_figure2": "Figure 2. Validation loss during fine-tuning.",
     "audio_beyond": "Beyond the paper: every system beside chance.",
 }
+
+KEYS = {
+    "audio-results": ("audio.pairs", "audio.stages", "audio.evaluated", "audio.ensemble"),
+    "audio-ensembles": ("audio.ensemble", "audio.pairs"),
+    "audio-captions": ("audio.captions",),
+    "audio-finetuning": ("audio.finetuning", "audio.stages.finetuning", "audio.main"),
+    "audio-leaks": ("audio.corpora", "audio.evaluated", "audio.leaky"),
+    "audio-beyond": ("audio.pairs", "audio.stages", "audio.ensemble"),
+}
+"""Keys of the config that shape each section."""
+TABLE_INPUTS = {
+    "audio_table2_published": "table2",
+    "audio_ensembles_replicated": "ensembles",
+    "audio_ledger": "leaks",
+    "audio_removed": "leaks",
+    "audio_beyond_table": "beyond",
+}
+"""The page's input behind each table that is no product of its own."""
 
 RESULTS = (
     "Recordings and captions are projected into one space; a caption is a query, and clips are "
@@ -79,8 +97,16 @@ SCENES = (
     "Some synthesised evaluation scenes combine sounds as no training scene does (unseen). They "
     "are other scenes than the rest, so each part is to be read beside chance."
 )
-BEST, ENSEMBLE, FINETUNED, PRETRAINED = 38.56, 41.42, 38.00, 36.27
-"""Of Table 2."""
+SYSTEMS = {
+    "chance": "Chance",
+    "untrained": "Untrained",
+    "pretrained": "Pretrained",
+    "finetuned_human": "Fine-tuned",
+    "finetuned_gpt": "With new captions",
+    "ensemble_published": "Ensemble",
+    "keywords": "Bag of words",
+}
+"""Kinds of systems on the first screen; of models, the main pair's."""
 PAIR = ["audio_model", "text_model"]
 
 
@@ -142,52 +168,48 @@ def audio_sections(
             f"{BEYOND} {SCENES}" if scenes else BEYOND,
             [figures["audio_beyond"]],
             [beyond_table(beyond)],
-            opened=("audio_beyond",),
+            opened=(),
         ),
     ]
 
 
-def headlines(table2: pd.DataFrame) -> list[Headline]:
-    """mAP@10 of the best model and of the ensemble, and what fine-tuning and new captions gain for
-    the pair with both kinds of captions, in points. table2: the long table.
-    """
-    rows = table2[(table2["block"] == "run") & (table2["metric"] == "map_at_10")]
-    single, ensemble = _of(rows, "finetuned_gpt"), _of(rows, "ensemble_published")
-    main = rows[rows["kind"] == "finetuned_human"][PAIR].drop_duplicates()
-    of_main = rows.merge(main, on=PAIR)
-    gpt, human, pretrained = (
-        _of(of_main, kind)["value"].mean()
-        for kind in ("finetuned_gpt", "finetuned_human", "pretrained")
+def glance(table2: pd.DataFrame) -> Glance:
+    """The first screen: mAP@10 of the main pair, the ensemble and the baselines, from the long
+    Table 2."""
+    run = table2[table2["block"] == "run"]
+    main = run[run["kind"] == "finetuned_human"][PAIR].drop_duplicates()
+    models = run[PAIR].apply(tuple, axis=1).isin([*main.itertuples(index=False, name=None)])
+    shown = run[models | (run["system"] != "model") | (run["kind"] == "untrained")]
+    means = shown.groupby(["metric", "kind"])[["value", "low", "high"]].mean()
+    precision = means.xs("map_at_10").reindex([*SYSTEMS])
+    recall = means.xs("r_at_10")["value"].reindex([*SYSTEMS])
+    value = precision["value"]
+    data = ", ".join(sorted(set(run["data"])))
+    return Glance(
+        sentence=f"Searching {run['clips'].max():.0f} recordings by a sentence, the ensemble has "
+        f"the right one among its first ten {recall['ensemble_published']:.0f} times in 100; "
+        f"chance {recall['chance']:.0f} times.",
+        numbers=[
+            (f"{value['ensemble_published']:.1f}%", "mAP@10 of the ensemble"),
+            (_gain(value["finetuned_human"] - value["pretrained"]), "points by fine-tuning"),
+            (_gain(value["finetuned_gpt"] - value["finetuned_human"]), "points by new captions"),
+        ],
+        bars=Bars(
+            f"mAP@10 in percent with 95% intervals over recordings: {data}.",
+            [
+                Bar(
+                    label=SYSTEMS[str(kind)],
+                    value=row["value"],
+                    text=f"{row['value']:.1f}",
+                    low=row["low"],
+                    high=row["high"],
+                    strong=kind not in ("chance", "untrained", "keywords"),
+                )
+                for kind, row in precision[value.notna()].iterrows()
+            ],
+        ),
     )
-    best = single.sort_values("value").tail(1)
-    return [
-        _points("audio-best-single", BEST, best["value"].mean(), " mAP@10", _ends(best)),
-        _points("audio-ensemble", ENSEMBLE, ensemble["value"].mean(), " mAP@10", _ends(ensemble)),
-        _points("audio-finetune-helps", FINETUNED - PRETRAINED, human - pretrained, " points"),
-        _points("audio-gpt-helps", BEST - FINETUNED, gpt - human, " points"),
-    ]
 
 
-def _of(rows: pd.DataFrame, kind: str) -> pd.DataFrame:
-    return rows[rows["kind"] == kind]
-
-
-def _ends(row: pd.DataFrame) -> str:
-    if row.empty:
-        return ""
-    low, high = (float(np.mean(row[end])) for end in ("low", "high"))
-    return f"[{low:.2f}, {high:.2f}]"
-
-
-def _points(claim: str, published: float, ours: float, unit: str, interval: str = "") -> Headline:
-    return Headline(
-        text="",
-        where="",
-        published=published,
-        ours=ours,
-        unit=unit,
-        digits=2,
-        interval=interval,
-        claim=claim,
-        points=True,
-    )
+def _gain(points: float) -> str:
+    return DASH if pd.isna(points) else f"{points:+.1f}".replace("-", MINUS)

@@ -1,24 +1,29 @@
 """The offline-RL study's part of the page, and its headline numbers."""
 
 from collections.abc import Mapping
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from triptych.report.glance import Bar, Bars, Glance
 from triptych.report.page import PageFigure, Section
 from triptych.report.palette import label
-from triptych.report.scoreboard import Headline
 from triptych.report.tables import DASH, TIMES, Table, number
-from triptych.rl.report.claims_facts import SPARSITY
+from triptych.rl.methods import DENSE
 from triptych.rl.report.inference import latency_table
 from triptych.rl.report.labels import METHOD_LABELS, NETWORK_LABELS, TASK_LABELS
 from triptych.rl.report.masks import emptied_table
 from triptych.rl.report.memory import table1_table
 from triptych.rl.report.scores import with_observations
 from triptych.rl.report.sensors import cut_table
-from triptych.rl.report.tables import comparisons_table, decimals, scores_table, variants_table
+from triptych.rl.report.tables import (
+    ALL_TASKS,
+    comparisons_table,
+    decimals,
+    scores_table,
+    variants_table,
+)
 
 TITLES = {
     "rl_figure1": "Figure 1. Score against sparsity, SNIP.",
@@ -33,6 +38,20 @@ TITLES = {
     "rl_small_data": "Beyond the paper: where data are few.",
     "rl_sensors": "What pruning leaves a policy to sense.",
 }
+
+KEYS = {
+    "sensors": ("rl.observations", "rl.sweeps", "rl.shown_sparsity"),
+    "scores": ("rl.tasks", "rl.sweeps", "rl.training", "rl.evaluation"),
+    "small": ("rl.small_data", "rl.sweeps"),
+    "comparisons": ("rl.sweeps", "rl.pruning"),
+    "layers": ("rl.mask_statistics", "rl.widths", "rl.pruning"),
+    "memory": ("rl.mask_statistics", "rl.widths", "rl.shown_sparsity"),
+    "inference": ("rl.latency", "rl.widths"),
+    "data": ("rl.tasks", "rl.collect"),
+}
+"""Keys of the config that shape each section."""
+TABLE_INPUTS = {"rl_emptied_layers": "layers", "rl_datasets": "datasets"}
+"""The page's input behind each table that is no product of its own."""
 
 SCORE_FIGURES = (
     *("rl_figure1", "rl_figure1_curves", "rl_figure2", "rl_figure2_curves"),
@@ -203,50 +222,62 @@ def datasets_table(datasets: pd.DataFrame, units: Mapping[str, str]) -> Table:
     )
 
 
-STORED = (("dense", "dense"), ("snip", "coo"), ("grasp", "coo"))
-"""Method and format of the rows of Table 1 among the headlines."""
-KEEPS = {
-    "rl-bc-95": ("BC", ("hopper", "walker2d", "halfcheetah")),
-    "rl-bcq-95": ("BCQ", ("walker2d", "halfcheetah")),
-}
-"""Algorithm and tasks of each claim that a score is kept."""
+def glance(
+    table1: pd.DataFrame, scores: pd.DataFrame, latency: pd.DataFrame, units: Mapping[str, str]
+) -> Glance:
+    """The first screen: scores of dense and pruned policies, and what pruning saves.
 
-
-def headlines(table1: pd.DataFrame, scores: pd.DataFrame) -> list[Headline]:
-    """Megabytes of the actor and the VAE, how many times smaller pruning makes all networks, and
-    the lowest part of the dense score that pruned runs keep.
-
-    table1, scores: the long tables.
+    table1, scores, latency: the long tables. units: of the tasks whose scores aren't normalised.
     """
-    cases = zip(table1["method"], table1["format"], table1["column"], strict=True)
-    cells = {case: cell for case, (_, cell) in zip(cases, table1.iterrows(), strict=True)}
-    rows = []
-    for (method, form), network in product(STORED, ("actor", "vae")):
-        cell = cells[method, form, network]
-        level = f" at {cell['sparsity_percent']:g}%" if cell["sparsity_percent"] else ""
-        name = METHOD_LABELS[method] if level else "dense"
-        what = f"{NETWORK_LABELS[network]}, {name}{level}: megabytes stored"
-        seeds = f"mean of {cell['seeds']:.0f} seeds" if cell["seeds"] else ""
-        unlike = "" if seeds else "No networks of the paper's widths were pruned."
-        numbers = (cell["published"], cell["value"], " MB", 3, seeds)
-        rows.append(Headline(what, "Table 1", *numbers, unlike=unlike))
+    algorithm = min(scores["algorithm"])  # BC where it ran
+    rows = scores[(scores["algorithm"] == algorithm) & ~scores["task"].isin(units)]
+    pruned = [name for name in dict.fromkeys(["snip", "grasp", *rows["method"]]) if name != DENSE]
+    methods = [name for name in (DENSE, *pruned) if name in set(rows["method"])][:3]
+    means = rows[rows["task"] == ALL_TASKS].set_index("method")["value"].reindex(methods)
+    rows = rows[(rows["task"] != ALL_TASKS) & rows["method"].isin(methods)]
+    sparsity = f"{rows['sparsity_percent'].max():g}%"
     sums = table1.groupby(["method", "format"])["value"].sum(min_count=len(NETWORK_LABELS))
-    ratio = sums["dense", "dense"] / sums["snip", "coo"]
-    rows.append(Headline("", "", 4, ratio, f"{TIMES} smaller", 2, claim="rl-memory-4x"))
-    return rows + [_lowest(claim, scores, *what) for claim, what in KEEPS.items()]
+    stored = [sums.get(case, float("nan")) for case in ((DENSE, "dense"), ("snip", "coo"))]
+    acting = latency[(latency["part"] == "actor") & (latency["batch"] == 1)]
+    return Glance(
+        sentence=_kept(rows[rows["method"].isin(methods[1:2])], algorithm, sparsity),
+        numbers=[
+            (f"{number(100 * (means / means.iloc[0]).iloc[1:2].mean(), 0)}%", "of the dense score"),
+            (f"{number(stored[0] / stored[1], 2)}{TIMES}", "smaller when stored (paper: 4)"),
+            (f"{number(acting['speedup'].max(), 1)}{TIMES}", "as fast when acting"),
+        ],
+        bars=Bars(
+            f"{algorithm}'s {rows['unit'].iloc[0] if len(rows) else 'score'}, dense and at "
+            f"{sparsity} sparsity, with 95% intervals over seeds.",
+            [
+                Bar(
+                    label=label(METHOD_LABELS, method),
+                    value=row["value"],
+                    text=number(row["value"], 0),
+                    low=row["low"],
+                    high=row["high"],
+                    group=label(TASK_LABELS, str(task)),
+                    strong=method != DENSE,
+                )
+                for task, part in rows.groupby("task")
+                for method in methods
+                for _, row in part[part["method"] == method].iterrows()
+            ],
+        ),
+    )
 
 
-def _lowest(claim: str, scores: pd.DataFrame, algorithm: str, tasks: tuple[str, ...]) -> Headline:
-    """The lowest ratio to dense of the tasks and both of the paper's methods, with its interval."""
-    pruned = scores[
-        (scores["algorithm"] == algorithm)
-        & scores["task"].isin(tasks)
-        & scores["method"].isin(["snip", "grasp"])
-        & (scores["sparsity_percent"] == SPARSITY)
-    ].sort_values("ratio_to_dense")
-    if pruned["ratio_to_dense"].isna().all():
-        return Headline("", "", 1, float("nan"), " of dense", 2, claim=claim)
-    least = pruned.iloc[0]
-    interval = f"[{least['ratio_low']:.2f}, {least['ratio_high']:.2f}], lowest of {len(pruned)}"
-    ratio = least["ratio_to_dense"]
-    return Headline("", "", 1, ratio, " of dense", 2, interval=interval, claim=claim)
+def _kept(pruned: pd.DataFrame, algorithm: str, sparsity: str) -> str:
+    """The most and the least of the dense score that a method keeps, in a sentence."""
+    if pruned.empty:
+        return f"No pruned run of {algorithm} has a normalised score."
+    rows = pruned.sort_values("ratio_to_dense", ascending=False)
+    shares = [
+        f"{100 * row['ratio_to_dense']:.0f}% on {label(TASK_LABELS, str(row['task']))}"
+        for _, row in rows.iloc[sorted({0, len(rows) - 1})].iterrows()
+    ]
+    method = label(METHOD_LABELS, str(rows["method"].iloc[0]))
+    return (
+        f"With {sparsity} of its weights pruned by {method} before training, {algorithm} keeps "
+        f"{' and '.join(shares)} of its dense score."
+    )

@@ -6,15 +6,14 @@ from typing import Any
 
 import pandas as pd
 
+from triptych.report.glance import Glance, photographs
 from triptych.report.page import PageFigure, PageVideo, Section
-from triptych.report.scoreboard import Headline
+from triptych.report.palette import spoken
 from triptych.report.tables import TIMES, number
+from triptych.style.data.missing import missing_among
 from triptych.style.report.labels import network_title
-from triptych.style.report.tables import COLUMNS, SCALED, table1_table
+from triptych.style.report.tables import SCALED, table1_table
 from triptych.style.report.tables_beyond import networks_table, quality_table
-
-SIZE = 512
-"""Pixels at which the paper compares; a run that timed others shows its largest of Table I."""
 
 TITLES = {
     "style_styles": "Version 2: photographs in every style of this run, each in one pass.",
@@ -32,6 +31,21 @@ TITLES = {
     "style_training": "Beyond the paper: training a network.",
     "style_motion": "Beyond the paper: frames, flicker and speed.",
 }
+
+KEYS = {
+    "versions": ("style.stylised", "style.networks", "style.timing", "style.experiments.paintings"),
+    "backbones": ("style.experiments.backbones", "style.backbones", "style.optimize"),
+    "losses": ("style.experiments.losses", "style.timing.losses"),
+    "optimizers": ("style.experiments.optimizers", "style.optimize"),
+    "choices": ("style.experiments.presets", "style.experiments.initialisations"),
+    "gallery": ("style.experiments.paintings", "style.experiments.sizes", "style.stylised.large"),
+    "networks": ("style.networks", "style.network", "style.losses", "style.training"),
+    "video": ("style.video", "style.networks"),
+    "quality": ("style.quality", "style.backbones.validation"),
+}
+"""Keys of the config that shape each section."""
+TABLE_INPUTS = {"style_networks": "stylised"}
+"""The page's input behind each table that is no product of its own."""
 
 VERSIONS = (
     "Version 1 (after Gatys et al.) optimises the pixels of one image. Version 2 (after Johnson et "
@@ -99,7 +113,7 @@ def style_sections(
     """
 
     def shown(*names: str) -> list[PageFigure]:
-        return [figures[f"style_{name}"] for name in names]
+        return [figures[f"style_{name}"] for name in names if f"style_{name}" in figures]
 
     versions = [VERSIONS, *(text for name, text in WEIGHTS.items() if name in weights)]
     versions += [MISSING.format(*picture) for picture in missing.items()]
@@ -161,34 +175,48 @@ def page_video(path: str | Path) -> PageVideo:
     return PageVideo.read(path, name, title, "H.264 with the source's sound.")
 
 
-def headlines(table1: pd.DataFrame) -> list[Headline]:
-    """Seconds an image of both versions, and how much faster AlexNet is than VGG-19, from the long
-    Table I."""
-    printed = table1[table1["published"].notna() & table1["column"].isin(COLUMNS)]
-    timed = printed.dropna(subset=["value"])["size"]
-    size = SIZE if timed.empty or SIZE in set(timed) else int(timed.max())
-    rows = printed[printed["size"] == size]
-    rows = rows.sort_values("counts", key=lambda counts: counts != SCALED, kind="stable")
-    cells = {str(cell["column"]): cell for _, cell in rows.drop_duplicates("column").iterrows()}
-    results = [_seconds(size, column, cells[column]) for column in COLUMNS]
-    ours = float(cells["vgg"]["value"]) / float(cells["alexnet"]["value"])
-    faster = Headline("", "", 5, ours, TIMES, 1, claim="style-alexnet-faster")
-    return [*results, faster]
+def glance(table1: pd.DataFrame, stylised: pd.DataFrame, painted: Sequence[str]) -> Glance:
+    """The first screen: a painted photograph, and how long both versions take.
+
+    table1: the long table. stylised: rows of stylised/*/runs.csv. painted: results of one painting,
+    stylised/{painting}/{content}.png; the first is shown whose pictures could be had.
+    """
+    for path in map(Path, painted):
+        painting, folder = path.parent.name, path.parents[2]
+        pictures = [path, folder / "contents" / path.name, folder / "paintings" / f"{painting}.png"]
+        if not missing_among(pictures):
+            break
+    shown = (stylised["painting"] == painting) & (stylised["content"] == path.stem)
+    names = spoken(path.stem), spoken(painting)
+    timed = table1.dropna(subset=["value"])
+    sizes = timed.pivot_table(index="size", columns="column", values="value", aggfunc="size")
+    both = sizes.reindex(columns=["network", "vgg"]).dropna().index
+    timed = timed[timed["size"] == both.max()]
+    timed = timed.sort_values("counts", key=lambda counts: counts != SCALED, kind="stable")
+    columns = ["network", "vgg", "speedup_high"]
+    cells = timed.drop_duplicates("column").set_index("column").reindex(columns)
+    network, optimised, faster = (_digits(value) for value in cells["value"])
+    scaled = ", scaled up" if cells["counts"]["vgg"] == SCALED else ""
+    size, evaluations = number(both.max(), 0), number(cells["evaluations"]["vgg"], 0)
+    texts = (
+        f"The photograph {names[0]} painted in the style of {names[1]} by a network",
+        f"The photograph {names[0]} as it was before it was painted",
+        f"The painting {names[1]}, whose style the network has learned",
+    )
+    return Glance(
+        sentence=f"One pass of a network (Version 2) paints *{names[0]}* in the style of "
+        f"*{names[1]}* in {_digits(stylised.loc[shown, 'seconds'].mean())} s. Version 1 optimises "
+        "the pixels.",
+        numbers=[
+            (f"{network} s", f"one pass, {size} pixels"),
+            (f"{optimised} s", f"{evaluations} evaluations of VGG{scaled}"),
+            (f"{faster}{TIMES}", "as fast in one pass"),
+        ],
+        photographs=photographs(pictures, texts),
+        caption="The result; the photograph; the painting.",
+    )
 
 
-def _seconds(size: int, column: str, cell: pd.Series) -> Headline:
-    digits = 3 if column == "network" else 1
-    if pd.isna(cell["value"]):
-        unlike = f"{size} pixels were not timed."
-    elif str(cell["comparable"]) == "True":
-        unlike = ""
-    else:
-        unlike = (
-            f"Measured with {str(cell['architecture']).replace('_', ' ')} on {cell['device']}, not "
-            "with the paper's networks and evaluations on a GPU: config/paper.yaml does."
-        )
-    ends = [f"{number(cell[end], digits)}" for end in ("minimum", "maximum")]
-    interval = "" if pd.isna(cell["value"]) else f"{ends[0]} to {ends[1]} s over images"
-    text = f"{COLUMNS[column][0]}: seconds for an image of {size} pixels"
-    numbers = (cell["published"], cell["value"], " s", digits)
-    return Headline(text, "Table I", *numbers, interval=interval, unlike=unlike)
+def _digits(value: float) -> str:
+    """A number with the digits that one reads at a glance."""
+    return number(value, 3 if value < 0.1 else 2 if value < 10 else 0)

@@ -3,18 +3,19 @@
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from triptych.needle import report
 from triptych.needle.report import CLAIMS, TITLES
 
 from triptych.core.files import read_frames
 from triptych.report.claims import Unmet, Verdict, judge, predict
 from triptych.report.files import Files
+from triptych.report.glance import Glance
 from triptych.report.page import PageFigure, Section
-from triptych.report.scoreboard import Headline
 
-__all__ = ["CLAIMS", "PAPER", "TITLE", "TITLES", "headlines", "predictions", "sections", "verdicts"]
+__all__ = ["CLAIMS", "PAPER", "TITLE", "TITLES", "glance", "predictions", "sections", "verdicts"]
 
+KEYS = {"needle-pi-section": ("needle.throws", "needle.seeds")}
+TABLE_INPUTS: dict[str, str] = {}
 TITLE = "Pi by throwing needles"
 PAPER = "*Essai d'arithmétique morale* (Buffon, 1777)"
 
@@ -30,10 +31,10 @@ def predictions(workflow: Any, on_gpu: bool) -> dict[str, Unmet]:
     return predict(CLAIMS, {"seeds": len(workflow.config["seeds"])})
 
 
-def headlines(files: Files, settings: Mapping[str, Any]) -> list[Headline]:
-    """Its one number is its claim's."""
+def glance(files: Files, settings: Mapping[str, Any]) -> Glance:
+    """The first screen: a sentence and a number."""
     pi = read_frames(files["table1"])["value"].mean()
-    return [Headline("", "", np.pi, pi, "", 3, claim="needle-pi")]
+    return Glance("Needles were thrown on a ruled floor.", [(f"{pi:.3f}", "estimate of pi")])
 
 
 def sections(

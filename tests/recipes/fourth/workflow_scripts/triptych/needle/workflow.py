@@ -15,7 +15,6 @@ class Workflow:
     """The section `needle` of a config as rules use it."""
 
     figures = ("needle_figure1",)
-    picture = "needle_figure1"
     TABLES = ("needle_table1",)
 
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:

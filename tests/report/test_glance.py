@@ -1,0 +1,167 @@
+"""The first screen, bars, and the pictures as the page holds them."""
+
+import base64
+import io
+import math
+import re
+from urllib.parse import unquote
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+from PIL import Image
+from test_page import PRICES, Elements, claims, page, study
+
+from triptych.audio.report.page import glance as audio_glance
+from triptych.report.claims import NOT_TESTABLE
+from triptych.report.embedding import embedded
+from triptych.report.glance import Bar, Bars, Glance
+from triptych.report.page import PageFigure, Section
+from triptych.report.palette import save_figure
+from triptych.report.tables import DASH, MINUS
+from triptych.rl.report.page import glance as rl_glance
+from triptych.style.report.page import glance as style_glance
+
+
+def test_a_row_of_a_claim_shows_whole_measurements_or_what_it_would_take():
+    long = ["word " * 20 + str(place) for place in range(4)]
+    measured = {claim.brief for claim in claims(measured="; ".join(long))}
+    assert f"{long[0]}; and 3 more" in measured
+    untested = {claim.id: claim.brief for claim in claims(PRICES, verdict=NOT_TESTABLE)}
+    assert untested.pop("rl-bcq-95") == "config/night.yaml decides it.; a; b; c; d; e"
+    assert set(untested.values()) == {"a; b; c; d; e"}
+    assert {claim.brief for claim in claims(measured="", reason="", verdict=NOT_TESTABLE)} == {DASH}
+
+
+def test_bars_share_one_axis_and_are_cut_at_its_ends():
+    bars = Bars("", [Bar("a", 30.0, "", low=-5.0, high=40.0), Bar("b", 10.0, "", high=math.inf)])
+    lengths = {-5.0: 0, 0.0: 0, 10.0: 25, 40.0: 100, math.inf: 100, math.nan: 0}
+    assert {length: bars.share(length) for length in lengths} == lengths
+    assert Bars("", [Bar("a", math.nan, "")]).share(1.0) == 100
+
+
+def test_one_missing_picture_leaves_the_page_whole(tmp_path):
+    (tmp_path / "cut.svg").write_bytes(b"<svg xmlns='http://www.w3.org/2000/svg'>\xff\xfe")
+    whole = PageFigure("whole", "W", "", "data:,")
+    lost = [PageFigure.read(tmp_path / f"{name}.svg", name, "") for name in ("absent", "cut")]
+    without = study(sections=[Section("s", "S", "", [whole, *lost])], glance=Glance("Seen.", []))
+    elements = Elements(page(studies=[without, study(anchor="other")]))
+    assert {attrs.get("id") for _, attrs in elements.seen} >= {"whole", "absent", "cut", "other"}
+    assert [attrs["src"] for tag, attrs in elements.seen if tag == "img"] == ["data:,"]
+    assert (
+        "results/figures/absent.svg" in elements.text and "results/figures/cut.svg" in elements.text
+    )
+    assert not elements.open
+
+
+def test_an_alternative_text_says_what_the_figure_shows():
+    caption = f"Total *loss* of `Version 1`. A second sentence. {'More of it ' * 30}."
+    figure = PageFigure("f", "Figure 2. Loss history.", caption, "data:,")
+    assert figure.alt == "Loss history. Total loss of Version 1. A second sentence."
+
+
+def test_offline_rl_shows_scores_that_pruning_keeps_and_what_it_saves():
+    sizes = pd.DataFrame(
+        {"method": method, "format": form, "value": value}
+        for method, form, value in (("dense", "dense", 1.0), ("snip", "coo", 0.25))
+        for _ in ("actor", "critic", "vae")
+    )
+    scores = pd.DataFrame(
+        {"algorithm": algorithm, "task": task, "method": method, "sparsity_percent": 95}
+        | {"value": value, "low": -math.inf, "high": math.inf, "unit": "score"}
+        | {"ratio_to_dense": value / 80}
+        for algorithm in ("BCQ", "BC")
+        for method, value in (("dense", 80.0), ("snip", 60.0), ("grasp", 20.0))
+        for task, value in (("hopper", value), ("own", 1.0), ("all tasks", value / 2))
+    )
+    acting = pd.DataFrame({"part": ["actor"] * 2, "batch": [1, 100], "speedup": [6.71, 9.0]})
+    shown = rl_glance(sizes, scores, acting, {"own": "return"})
+    assert "75% on Hopper" in shown.sentence and "BC keeps" in shown.sentence
+    assert [value for value, _ in shown.numbers] == ["75%", "4.00×", "6.7×"]  # noqa: RUF001
+    assert [(bar.group, bar.value, bar.strong) for bar in shown.bars.bars] == [
+        ("Hopper", 80.0, False),
+        ("Hopper", 60.0, True),
+        ("Hopper", 20.0, True),
+    ]
+    only = rl_glance(sizes, scores, acting, {"own": "return", "hopper": "success"})
+    assert not only.bars.bars and DASH not in only.sentence
+
+
+def test_audio_shows_the_main_pair_between_chance_and_the_ensemble():
+    rows = pd.DataFrame(
+        {"block": "run", "metric": metric, "kind": kind, "value": value * factor, "data": "scenes"}
+        | {"audio_model": model, "text_model": "t", "clips": 100, "system": system}
+        | {"low": value - 1, "high": value + 1}
+        for metric, factor in (("map_at_10", 1), ("r_at_10", 2))
+        for model, kind, system, value in (
+            *(("a", "finetuned_gpt", "model", 30.0), ("a", "finetuned_gpt", "model", 28.0)),
+            *(("a", "finetuned_human", "model", 31.0), ("a", "pretrained", "model", 20.0)),
+            ("b", "finetuned_gpt", "model", 50.0),
+            *((None, "ensemble_published", "ensemble", 33.0), (None, "chance", "baseline", 3.0)),
+        )
+    )
+    shown = audio_glance(rows)
+    assert "66 times in 100" in shown.sentence and "chance 6 times" in shown.sentence
+    assert [value for value, _ in shown.numbers] == ["33.0%", "+11.0", f"{MINUS}2.0"]
+    values = {bar.label: bar.value for bar in shown.bars.bars}
+    assert values["With new captions"] == 29.0 and list(values)[0] == "Chance"
+    assert "Untrained" not in values
+
+
+@pytest.mark.parametrize("stated", [True, False])
+def test_style_shows_a_painted_photograph_and_seconds_of_one_size(tmp_path, stated):
+    paths = [tmp_path / name for name in ("great_wave/china.png", "china.png", "great_wave.png")]
+    paths[0].parent.mkdir()
+    for path in paths:
+        Image.new("RGB", (80, 50)).save(path)
+    cells = [("network", "run", 0.05, 0), ("vgg", "run", 1.0, 2), ("speedup_high", "run", 20, 2)]
+    if stated:
+        cells += [("vgg", "scaled", 350.0, 700), ("speedup_high", "scaled", 7000.0, 700)]
+    table = pd.DataFrame(
+        {"size": size, "column": column, "counts": counts, "value": value, "evaluations": count}
+        for size in (64, 256)
+        for column, counts, value, count in cells
+        if size == 256 or column != "vgg"
+    )
+    stylised = pd.DataFrame({"painting": ["great_wave"], "content": ["china"], "seconds": [0.25]})
+    shown = style_glance(table, stylised, [str(path) for path in paths])
+    assert "*China* in the style of *Great wave* in 0.25 s" in shown.sentence
+    values, labels = zip(*shown.numbers, strict=True)
+    assert values[0] == "0.050 s" and "256 pixels" in labels[0]
+    assert values[1:] == (("350 s", "7,000×") if stated else ("1.00 s", "20×"))  # noqa: RUF001
+    assert ("700" in labels[1] and "scaled" in labels[1]) == stated
+    assert [image.width for image, _ in shown.photographs] == [80, 80, 80]
+    nothing = style_glance(table.assign(value=np.nan), stylised, [str(path) for path in paths])
+    assert nothing.numbers[1][0] == f"{DASH} s"
+
+
+@pytest.fixture
+def drawn(tmp_path):
+    """A figure of a photograph and a line, as the figures' scripts write them."""
+    figure = Figure(figsize=(9, 4))
+    left, right = figure.subplots(1, 2)
+    noise = np.random.default_rng(0).normal(0, 25, (400, 400, 3))
+    ramp = np.linspace(0, 255, 400)[:, None, None]
+    left.imshow(np.clip(ramp + noise, 0, 255).astype(np.uint8))
+    right.plot(np.linspace(0, 1, 50) ** 2)
+    save_figure(figure, tmp_path / "drawn", photographs=True)
+    return tmp_path / "drawn"
+
+
+def test_a_figure_is_lighter_on_the_page_and_still_the_same(drawn):
+    svg = drawn.with_suffix(".svg")
+    found = embedded(svg)
+    assert len(found.source) < 0.6 * svg.stat().st_size
+    assert (found.width, found.height, found.photographs) == (648, 288, True)
+    assert not set(found.source) & set('<>&"')
+    text = unquote(found.source.removeprefix("data:image/svg+xml,"))
+
+    def line(source):
+        path = re.findall(r'd="(M [^"]*)"[^>]*stroke: #1f77b4', source)[-1]
+        return np.array(re.findall(r"[\d.]+", path), dtype=float)
+
+    assert np.abs(line(text) - line(svg.read_text())).max() < 0.01
+    photograph = re.search(r"data:image/webp;base64,([\w+/=]+)", text)
+    with Image.open(io.BytesIO(base64.b64decode(photograph[1]))) as picture:
+        assert picture.format == "WEBP"

@@ -1,0 +1,67 @@
+"""The page's first screen: one picture, one sentence and three numbers of each study; and bars."""
+
+import logging
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from triptych.report.embedding import Embedded, preview
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A length with a label, in the unit of its neighbours.
+
+    text: the value in words. low, high: ends of an interval. parts: the lengths that the bar adds
+    up. group: a heading, written where it changes. strong: the picture is about this bar.
+    """
+
+    label: str
+    value: float
+    text: str
+    low: float = math.nan
+    high: float = math.nan
+    parts: Sequence[float] = ()
+    group: str = ""
+    strong: bool = False
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Bars along one axis that begins at zero. caption: Markdown."""
+
+    caption: str
+    bars: Sequence[Bar]
+
+    def share(self, length: float) -> float:
+        """A length in percent of the axis; the part beyond either end is cut off."""
+        ends = [end for bar in self.bars for end in (bar.value, bar.high) if math.isfinite(end)]
+        longest = max(ends, default=0) or 1
+        return 0 if math.isnan(length) else round(100 * min(max(length / longest, 0), 1), 2)
+
+
+@dataclass(frozen=True)
+class Glance:
+    """A study in ten seconds.
+
+    sentence: what the run saw (Markdown). numbers: value and label of each, at most three.
+    bars or photographs: the picture; of photographs, each with its alternative text, the first is
+    large. caption: of the photographs (Markdown).
+    """
+
+    sentence: str
+    numbers: Sequence[tuple[str, str]]
+    bars: Bars | None = None
+    photographs: Sequence[tuple[Embedded, str]] = ()
+    caption: str = ""
+
+
+def photographs(paths: Sequence[str], alternatives: Sequence[str]) -> list[tuple[Embedded, str]]:
+    """PNG files with their alternative texts; none where one cannot be read."""
+    try:
+        return [(preview(path), text) for path, text in zip(paths, alternatives, strict=True)]
+    except OSError as error:
+        logger.warning("left out of the page: %s", error)
+        return []

@@ -1,0 +1,107 @@
+"""Jobs of a run: the origin of each product, time and memory by rule, versions of packages."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from triptych.report.glance import Bar, Bars
+from triptych.report.manifest import Record, of_this_run
+from triptych.report.timings import duration
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The job that made a product.
+
+    script: in the repository. before: number of jobs by rule whose results it read, directly or
+    not. files: below results/, the data first.
+    """
+
+    rule: str
+    script: str
+    before: Mapping[str, int]
+    files: Sequence[str]
+
+
+def origins(records: Mapping[str, Record]) -> dict[str, Origin]:
+    """Origins of these jobs' figures and tables by name, and of their other outputs by path."""
+    by_name: dict[str, Origin] = {}
+    for record in records.values():
+        study = record["rule"].partition("_")[0]
+        scripts = (name for name in record["params"]["code"] if name.startswith(f"{study}/"))
+        about = (record["rule"], next(scripts, ""), record["inputs"], records)
+        products: dict[str, list[str]] = defaultdict(list)
+        for file in record["outputs"]:
+            shown = Path(file).parent.name in ("figures", "tables")
+            products[Path(file).stem if shown else file].append(file)
+        by_name |= {name: _origin(files, *about) for name, files in products.items()}
+    return by_name
+
+
+def origin_on_page(files: Sequence[str], records: Mapping[str, Record]) -> Origin:
+    """The origin of a table that the page lays out from these files."""
+    return _origin(files, "report_page", "report/page.py", files, records)
+
+
+def _origin(
+    files: Sequence[str],
+    rule: str,
+    script: str,
+    inputs: Sequence[str],
+    records: Mapping[str, Record],
+) -> Origin:
+    before = Counter(record["rule"] for record in of_this_run(records, inputs).values())
+    data_first = sorted(files, key=lambda file: not file.endswith(".csv"))
+    below = [file.rpartition("results/")[2] for file in data_first]
+    return Origin(rule, f"workflow_scripts/{script}", before, below)
+
+
+def time_by_rule(records: Mapping[str, Record]) -> Bars:
+    """Seconds of the jobs of each rule, longest first, and the memory of the largest job.
+
+    records: of jobs, by path. Snakemake's benchmark file of a job takes the place of its last
+    attempt's seconds where there is one.
+    """
+    seconds: dict[str, list[float]] = defaultdict(list)
+    memory: dict[str, float] = defaultdict(float)
+    for path, record in records.items():
+        rule = record["rule"]
+        seconds[rule].append(_seconds(path, record))
+        memory[rule] = max(memory[rule], record["peak_memory_bytes"])
+    bars = [
+        Bar(
+            label=rule,
+            value=sum(parts),
+            text=f"{len(parts)} job{'s' * (len(parts) > 1)}, {duration(sum(parts))}, "
+            f"{memory[rule] / 1e9:.2f} GB",
+            parts=sorted(parts, reverse=True),
+        )
+        for rule, parts in sorted(seconds.items(), key=lambda item: (-sum(item[1]), item[0]))
+    ]
+    devices = ", ".join(sorted({record["device"] for record in records.values()}))
+    caption = (
+        f"{len(records)} jobs took {duration(sum(bar.value for bar in bars))} on {devices}, less "
+        "where they ran side by side. A bar is a rule, a segment one of its jobs; memory is that "
+        "of the largest job. From Snakemake's files in `results/benchmarks`."
+    )
+    return Bars(caption, bars)
+
+
+def _seconds(path: str, record: Record) -> float:
+    """Seconds of all attempts at a job. path: of its record."""
+    file = Path(path.replace("provenance/", "benchmarks/", 1)).with_suffix(".tsv")
+    if not file.is_file():
+        return float(record["seconds"])
+    return float(pd.read_csv(file, sep="\t")["s"].iloc[-1]) + sum(record["attempts"][:-1])
+
+
+def versions(records: Mapping[str, Record], names: Sequence[str]) -> dict[str, str]:
+    """Versions of the named packages as the jobs report them (several where they differ)."""
+    values: dict[str, set[str]] = {name: set() for name in names}
+    for record in records.values():
+        for name in values.keys() & record["packages"].keys():
+            values[name].add(record["packages"][name])
+    return {name: ", ".join(sorted(texts)) for name, texts in values.items() if texts}
