@@ -4,6 +4,7 @@ import logging
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from triptych.report.embedding import Embedded, preview
 
@@ -58,7 +59,9 @@ class Glance:
     caption: str = ""
 
 
-def photographs(paths: Sequence[str], alternatives: Sequence[str]) -> list[tuple[Embedded, str]]:
+def photographs(
+    paths: Sequence[str | Path], alternatives: Sequence[str]
+) -> list[tuple[Embedded, str]]:
     """PNG files with their alternative texts; none where one cannot be read."""
     try:
         return [(preview(path), text) for path, text in zip(paths, alternatives, strict=True)]

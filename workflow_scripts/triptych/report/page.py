@@ -38,7 +38,6 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 LARGEST_VIDEO = 500_000  # bytes of a video that the page still holds
-LONGEST_ALT = 220  # letters, of whole sentences but for the first
 LONGEST_MEASURED = 90  # letters in a claim's row, of whole phrases; unfolded, it has them all
 _CHIPS = {
     **{REPRODUCED: "yes", NOT_REPRODUCED: "no", UNDECIDED: "seen"},
@@ -71,16 +70,10 @@ class PageFigure:
 
     @property
     def alt(self) -> str:
-        """Its alternative text: the title without its number, and as much of the caption as
-        LONGEST_ALT allows, the first sentence at least."""
-        text = re.sub(r"^(Figure \d+\.|Beyond the paper:) ", "", self.title)
-        text = text[:1].upper() + text[1:]
-        sentences = re.split(r"(?<=\.) ", str(inline(self.caption).striptags()))
-        for place, sentence in enumerate(sentences):
-            if place and len(text) + len(sentence) > LONGEST_ALT:
-                break
-            text = f"{text} {sentence}"
-        return text
+        """Its alternative text: the title without its number, and the caption's first sentence."""
+        title = re.sub(r"^(Figure \d+\.|Beyond the paper:) ", "", self.title)
+        first = re.split(r"(?<=\.) ", str(inline(self.caption).striptags()))[0]
+        return f"{title[:1].upper()}{title[1:]} {first}"
 
 
 @dataclass(frozen=True)
@@ -261,27 +254,22 @@ def page_claims(
     """
     criteria = {claim.id: claim.criterion for claim in claims}
     listed = published.astype(object).fillna("").set_index("id").to_dict("index")
-    rows = []
-    for row in verdicts.astype(object).fillna("").to_dict("records"):
-        name = row["id"]
-        if name.startswith(f"{study}-"):
-            record = listed[name]
-            rows.append(
-                PageClaim(
-                    id=name,
-                    claim=record["claim"],
-                    where=record["where"],
-                    criterion=criteria[name],
-                    verdict=row["verdict"],
-                    measured=[*filter(None, row["measured"].split("; "))],
-                    interval=row["interval"],
-                    reason=[*filter(None, row["reason"].split("; "))],
-                    published=record.get("published", ""),
-                    price=prices.get(name, ""),
-                    seen=row["seen"],
-                )
-            )
-    return rows
+    own = verdicts[verdicts["id"].str.startswith(f"{study}-")]
+    return [
+        PageClaim(
+            **{str(key): row[key] for key in ("id", "verdict", "interval", "seen")},
+            **{key: listed[row["id"]].get(key, "") for key in ("claim", "where", "published")},
+            measured=_phrases(row["measured"]),
+            reason=_phrases(row["reason"]),
+            criterion=criteria[row["id"]],
+            price=prices.get(row["id"], ""),
+        )
+        for row in own.astype(object).fillna("").to_dict("records")
+    ]
+
+
+def _phrases(text: str) -> list[str]:
+    return [*filter(None, text.split("; "))]
 
 
 def render_page(page: Page) -> str:
