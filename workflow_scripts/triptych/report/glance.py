@@ -59,12 +59,10 @@ class Glance:
     caption: str = ""
 
 
-def photographs(
-    paths: Sequence[str | Path], alternatives: Sequence[str]
-) -> list[tuple[Embedded, str]]:
+def photographs(paths: Sequence[Path], texts: Sequence[str]) -> list[tuple[Embedded, str]]:
     """PNG files with their alternative texts; none where one cannot be read."""
     try:
-        return [(preview(path), text) for path, text in zip(paths, alternatives, strict=True)]
+        return [(preview(path), text) for path, text in zip(paths, texts, strict=True)]
     except OSError as error:
         logger.warning("left out of the page: %s", error)
         return []
