@@ -231,53 +231,40 @@ def glance(
     """
     algorithm = min(scores["algorithm"])  # BC where it ran
     rows = scores[(scores["algorithm"] == algorithm) & ~scores["task"].isin(units)]
-    pruned = [name for name in dict.fromkeys(["snip", "grasp", *rows["method"]]) if name != DENSE]
-    methods = [name for name in (DENSE, *pruned) if name in set(rows["method"])][:3]
-    means = rows[rows["task"] == ALL_TASKS].set_index("method")["value"].reindex(methods)
-    rows = rows[(rows["task"] != ALL_TASKS) & rows["method"].isin(methods)]
+    known = dict.fromkeys([DENSE, "snip", "grasp", *rows["method"]])
+    methods = [name for name in known if name in set(rows["method"])][:3]
+    first = (methods[1:] or ["snip"])[0]
+    means = rows[rows["task"] == ALL_TASKS].set_index("method")["value"].reindex([*known])
+    dense, pruned = means[DENSE], means[first]
     sparsity = f"{rows['sparsity_percent'].max():g}%"
     sums = table1.groupby(["method", "format"])["value"].sum(min_count=len(NETWORK_LABELS))
-    stored = [sums.get(case, float("nan")) for case in ((DENSE, "dense"), ("snip", "coo"))]
+    smaller = sums.get((DENSE, "dense"), float("nan")) / sums.get(("snip", "coo"), float("nan"))
     acting = latency[(latency["part"] == "actor") & (latency["batch"] == 1)]
+    bars = [
+        Bar(
+            label=label(METHOD_LABELS, method),
+            value=row["value"],
+            text=number(row["value"], 0),
+            low=row["low"],
+            high=row["high"],
+            group=label(TASK_LABELS, str(task)),
+            strong=method != DENSE,
+        )
+        for task, part in rows[rows["task"] != ALL_TASKS].groupby("task")
+        for method in methods
+        for _, row in part[part["method"] == method].iterrows()
+    ]
     return Glance(
-        sentence=_kept(rows[rows["method"].isin(methods[1:2])], algorithm, sparsity),
+        sentence=f"{algorithm} scores {number(dense, 0)} with all weights and {number(pruned, 0)} "
+        f"with {sparsity} of them pruned before training by {label(METHOD_LABELS, first)}: means "
+        "over the tasks.",
         numbers=[
-            (f"{number(100 * (means / means.iloc[0]).iloc[1:2].mean(), 0)}%", "of the dense score"),
-            (f"{number(stored[0] / stored[1], 2)}{TIMES}", "smaller when stored (paper: 4)"),
+            (f"{number(100 * pruned / dense, 0)}%", "of the dense score"),
+            (f"{number(smaller, 2)}{TIMES}", "smaller when stored (paper: 4)"),
             (f"{number(acting['speedup'].max(), 1)}{TIMES}", "as fast when acting"),
         ],
         bars=Bars(
-            f"{algorithm}'s {rows['unit'].iloc[0] if len(rows) else 'score'}, dense and at "
-            f"{sparsity} sparsity, with 95% intervals over seeds.",
-            [
-                Bar(
-                    label=label(METHOD_LABELS, method),
-                    value=row["value"],
-                    text=number(row["value"], 0),
-                    low=row["low"],
-                    high=row["high"],
-                    group=label(TASK_LABELS, str(task)),
-                    strong=method != DENSE,
-                )
-                for task, part in rows.groupby("task")
-                for method in methods
-                for _, row in part[part["method"] == method].iterrows()
-            ],
+            f"Normalised score, dense and at {sparsity} sparsity, with 95% intervals over seeds.",
+            bars,
         ),
-    )
-
-
-def _kept(pruned: pd.DataFrame, algorithm: str, sparsity: str) -> str:
-    """The most and the least of the dense score that a method keeps, in a sentence."""
-    if pruned.empty:
-        return f"No pruned run of {algorithm} has a normalised score."
-    rows = pruned.sort_values("ratio_to_dense", ascending=False)
-    shares = [
-        f"{100 * row['ratio_to_dense']:.0f}% on {label(TASK_LABELS, str(row['task']))}"
-        for _, row in rows.iloc[sorted({0, len(rows) - 1})].iterrows()
-    ]
-    method = label(METHOD_LABELS, str(rows["method"].iloc[0]))
-    return (
-        f"With {sparsity} of its weights pruned by {method} before training, {algorithm} keeps "
-        f"{' and '.join(shares)} of its dense score."
     )
