@@ -51,6 +51,7 @@ rule audio_download:
     wildcard_constraints:
         set="|".join(DOWNLOADED),
         file=AUDIO.inputs.downloaded_files,
+    priority: 80
     retries: RETRIES
     localrule: True
     conda:
@@ -310,6 +311,7 @@ rule audio_download_passt:
         "results/benchmarks/audio_download_passt/{variant}.tsv"
     wildcard_constraints:
         variant="passt_n|passt_s|passt_s15",
+    priority: 80
     retries: RETRIES
     localrule: True
     conda:

@@ -23,6 +23,28 @@ for _name, (_title, _files) in TARGETS.items():
         getattr(rules, _name).rule.docstring = _title
 
 
+rule report_inputs:
+    """Ask for each file that a study downloads, before anything trains: results/inputs."""
+    output:
+        "results/inputs/{study}.csv",
+    log:
+        "results/logs/report_inputs/{study}.log",
+    benchmark:
+        "results/benchmarks/report_inputs/{study}.tsv"
+    wildcard_constraints:
+        study="|".join(STUDIES),
+    priority: 100
+    localrule: True
+    conda:
+        "../envs/download.yaml"
+    params:
+        downloads=lambda w: STUDIES[w.study].downloads,
+        contact=config["style"]["contact"],
+        code=code("report_inputs"),
+    script:
+        "../workflow_scripts/report/inputs.py"
+
+
 rule report_study_claims:
     """Verdicts on one paper's claims."""
     input:
@@ -124,6 +146,11 @@ rule report_manifest:
         page="results/report.html",
         claims="results/claims.csv",
         products=[file for study in STUDIES.values() for file in study.products],
+        inputs=[
+            f"results/inputs/{n}.csv"
+            for n, study in STUDIES.items()
+            if study.downloads
+        ],
         colophon=shipped("docs/colophon.md"),
         workflow=shipped("Snakefile"),
     output:

@@ -70,6 +70,7 @@ rule style_download_weights:
         "results/logs/style_download_weights/{architecture}.log",
     benchmark:
         "results/benchmarks/style_download_weights/{architecture}.tsv"
+    priority: 80
     retries: RETRIES
     localrule: True
     conda:
@@ -112,6 +113,7 @@ rule style_download_picture:
         "results/logs/style_download_picture/{picture}.log",
     benchmark:
         "results/benchmarks/style_download_picture/{picture}.tsv"
+    priority: 80
     retries: RETRIES
     localrule: True
     conda:
@@ -141,6 +143,7 @@ rule style_prepare_painting:
         "results/benchmarks/style_prepare_painting/{painting}.tsv"
     wildcard_constraints:
         painting=style_pattern("paintings", "wikimedia", "path"),
+    priority: 80
     conda:
         "../envs/style.yaml"
     params:
@@ -162,6 +165,7 @@ rule style_prepare_content:
         "results/benchmarks/style_prepare_content/{content}.tsv"
     wildcard_constraints:
         content=style_pattern("contents", "wikimedia", "path"),
+    priority: 80
     conda:
         "../envs/style.yaml"
     params:

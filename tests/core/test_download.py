@@ -14,12 +14,13 @@ from download_server import (
     Behaviour,
     Handler,
     cut,
+    login_page,
     serving,
     status,
 )
 
 from triptych.core import download as module
-from triptych.core.download import DownloadError, download
+from triptych.core.download import DownloadError, download, missing
 from triptych.core.errors import InputError
 
 CONTENT = np.random.default_rng(0).bytes(3_000_000)
@@ -45,6 +46,28 @@ def fetch(url: str, path: Path, **settings: Any) -> None:
 
 def resumed_from(request: dict[str, str]) -> int:
     return int(request.get("Range", "bytes=0-")[6:-1])
+
+
+DOWN = "http://127.0.0.1:1/file"
+
+
+@pytest.mark.parametrize(
+    ("fault", "size", "mirror", "named"),
+    [
+        (None, len(CONTENT), None, None),
+        (status(404), None, None, "404"),
+        (login_page, None, None, "web page"),
+        (None, 17, None, "17"),
+        (status(503), None, None, "503"),
+        (status(410), None, DOWN, "410"),
+    ],
+)
+def test_a_file_is_asked_for_before_it_is_downloaded(behaviour, url, fault, size, mirror, named):
+    behaviour.always = fault
+    problem = missing({"url": url, "size": size, "mirror": mirror})
+    assert (named in problem and url in problem) if named else problem == ""
+    assert (DOWN in problem) == (mirror is not None)
+    assert missing({"url": DOWN, "mirror": url, "size": size}) == "" or named
 
 
 def test_a_file_that_the_caller_refuses_is_deleted_and_not_recorded(

@@ -9,6 +9,7 @@ import yaml
 from tiny_checkout import Checkout
 
 from triptych.apps.plan import COSTS, read_costs
+from triptych.studies import workflows
 
 ROOT = Path(__file__).parents[2]
 PROFILE = yaml.safe_load((ROOT / "profiles" / "slurm" / "config.yaml").read_text())
@@ -114,6 +115,25 @@ def test_what_needs_the_network_runs_where_snakemake_does(jobs):
     assert downloads and downloads <= local
     apart = {rule for rule, said in PROFILE["set-resources"].items() if said.get("together") == 0}
     assert local <= apart
+
+
+def test_the_first_job_asks_for_every_file_that_later_jobs_download(listed, paper_config, sources):
+    asked = set()
+    for module in workflows().values():
+        asked |= {*module.Workflow(paper_config, sources).downloads}
+    fetched = {"train2017"}
+    for job in listed:
+        match job["rule_name"], job["wildcards"]:
+            case "rl_download", {"task": task}:
+                fetched.add(f"{task}_expert-v2")
+            case "style_download_picture" | "style_download_weights", wildcards:
+                fetched.add(*wildcards.values())
+            case "audio_download", {"file": file}:
+                fetched.add(file)
+            case "audio_download_passt", {"variant": variant}:
+                fetched.add(variant)
+    assert asked == fetched and len(asked) > 30
+    assert [job["wildcards"]["study"] for job in listed if job["rule_name"] == "report_inputs"]
 
 
 SLOW = 10.0

@@ -50,6 +50,26 @@ class Inputs:
         """The downloaded files of a group in resources/sources.yaml."""
         return [f"{DOWNLOADS}/{group}/{name}" for name in self.files[group]]
 
+    def fetched(self) -> dict[str, dict[str, Any]]:
+        """Entries of resources/sources.yaml that are downloaded file by file, by file."""
+        paths = [path for name in self.datasets for path in self.places(name).tables]
+        paths += [
+            path
+            for name in self.datasets
+            if self.sources[name] == "mp3"
+            for path in self._mp3_archives(name)
+        ]
+        if self.sources["clotho"] == "download":
+            paths += self.downloads("clotho")
+        if any(corpus["exclude"] != "none" for corpus in self._config["corpora"].values()):
+            paths += self.downloads("leaks")
+        paths.append(self.published_captions or "")
+        if self.synthesised:
+            return {}
+        start = len(f"{DOWNLOADS}/")
+        files = [path[start:].split("/", 1) for path in paths if path.startswith(DOWNLOADS)]
+        return {name: self.files[group][name] for group, name in files}
+
     def places(self, dataset: str) -> Places:
         """Where a data set lies, by its source."""
         source = self.sources[dataset]
@@ -120,5 +140,8 @@ class Inputs:
 
     def mp3_archives(self, wildcards: Any) -> list[str]:
         """The archive, or its parts, that hold the MP3 copy of the data set wildcards name."""
-        prefix = {"audiocaps": "AUDIOCAPS", "wavcaps": "WavCaps"}[wildcards.dataset]
+        return self._mp3_archives(wildcards.dataset)
+
+    def _mp3_archives(self, dataset: str) -> list[str]:
+        prefix = {"audiocaps": "AUDIOCAPS", "wavcaps": "WavCaps"}[dataset]
         return [path for path in self.downloads("mp3") if os.path.basename(path).startswith(prefix)]

@@ -168,6 +168,14 @@ class Workflow:
         trained = {split for corpus in settings for split in corpus["splits"]}
         return [split for split in SPLITS if split in trained]
 
+    @property
+    def downloads(self) -> dict[str, dict[str, Any]]:
+        """Entries of resources/sources.yaml that this run downloads, by name."""
+        weights = {entry.get("weights", "none") for entry in self.config["audio_models"].values()}
+        passt = self.inputs.files["passt"]
+        published = {name: entry for name, entry in passt.items() if name in weights}
+        return {**self.inputs.fetched(), **{n: e for n, e in published.items() if e.get("url")}}
+
     def audio_weights(self, wildcards: Any) -> str | list[str]:
         """The published weights that a pair's audio model starts from, if it does."""
         entry = self.config["audio_models"][wildcards.pair.split("-")[0]]

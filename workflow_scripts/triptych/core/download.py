@@ -131,6 +131,24 @@ def download(
         logger.info("recorded size and checksum of the first download in %s", lock)
 
 
+def missing(
+    entry: Mapping[str, Any], *, user_agent: str | None = None, timeout_seconds: float = 20.0
+) -> str:
+    """Ask the addresses of a file for its beginning: why none has it, or "".
+
+    entry: its `url`, and where known `mirror` and `size`.
+    """
+    problems = []
+    for address in filter(None, (entry["url"], entry.get("mirror"))):
+        fetch = _Fetch(address, Path(), entry, timeout_seconds, user_agent)
+        try:
+            fetch.ask()
+            return ""
+        except DownloadError as error:
+            problems.append(str(error))
+    return "\n".join(problems)
+
+
 class _Fetch:
     """Requests to one address until the part is the whole file."""
 
@@ -171,6 +189,17 @@ class _Fetch:
                 pause = min(pause, LONGEST_WAIT_SECONDS)
                 logger.warning("%s: %s; again in %.0f s", self._public, failure, pause)
                 time.sleep(pause)
+
+    def ask(self) -> None:
+        """Look at an answer's head, and read nothing of it. Raises DownloadError."""
+        try:
+            with self._get() as response:
+                self._accept(response, 0)
+        except requests.RequestException as error:
+            reasons = [PASSING[kind] for kind in PASSING if isinstance(error, kind)]
+            raise self._error([*reasons, type(error).__name__][0]) from None
+        except TransientError as failure:
+            raise self._error(str(failure)) from None
 
     def _error(self, text: str) -> DownloadError:
         return DownloadError(f"{self._public}: {text}")

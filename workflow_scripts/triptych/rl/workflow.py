@@ -310,6 +310,18 @@ class Workflow:
         entry = self._downloads[name]
         return {**entry, "name": name, "mirrors": [entry["mirror"]]}
 
+    @property
+    def downloads(self) -> dict[str, dict[str, Any]]:
+        """Entries of resources/sources.yaml that this run downloads, by name."""
+        variants = self.config["pruning"]["variants"].values()
+        qualities = {"", *(variant.get("quality", "") for variant in variants)}
+        files: dict[str, dict[str, Any]] = {}
+        for task, entry in self.config["tasks"].items():
+            for quality in qualities if entry["source"] == "d4rl" else ():
+                name = tables.d4rl_file(task, with_quality(entry, quality))
+                files[name] = self._downloads[name]
+        return files
+
 
 def _units(widths: Mapping[str, Any]) -> str:
     """The hidden units of a set of widths, in words."""

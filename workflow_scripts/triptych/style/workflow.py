@@ -40,6 +40,7 @@ class Workflow:
 
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
         self.config = config["style"]
+        self._files = {g: sources[g]["files"] for g in ("wikimedia", "backbones", "coco")}
         try:
             self.runs = experiment_runs(
                 self.config["optimize"], self.config["experiments"], self.config["backbones"]
@@ -133,6 +134,19 @@ class Workflow:
             "imagenet": f"results/style/weights/{backbone['architecture']}.safetensors",
             "hed": f"results/style/weights/hed/{backbone['architecture']}.safetensors",
         }.get(weights, weights)
+
+    @property
+    def downloads(self) -> dict[str, dict[str, Any]]:
+        """Entries of resources/sources.yaml that this run downloads, by name."""
+        pictures = [*self.config["paintings"].items(), *self.config["contents"].items()]
+        backbones = self.config["backbones"].values()
+        photographs = ["train2017"] * (self.config["photographs"]["source"] == "coco")
+        names = {
+            "wikimedia": [name for name, entry in pictures if entry["source"] == "wikimedia"],
+            "backbones": [b["architecture"] for b in backbones if b["weights"] == "imagenet"],
+            "coco": photographs,
+        }
+        return {name: self._files[group][name] for group in names for name in names[group]}
 
     def of_videos(self, name: str) -> list[str]:
         """The file `name` of every stylised video."""
