@@ -43,3 +43,9 @@ rule all:
         "results/report.html",
         "results/claims.csv",
         "results/manifest.json",
+
+
+onerror:
+    print(
+        "What is missing, and why: triptych plan --missing, with this run's --configfile"
+    )

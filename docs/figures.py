@@ -20,7 +20,8 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "workflow_scripts"))
 
-from triptych.apps.plan import Cost, Job, planned_run, read_costs, wall_seconds  # noqa: E402
+from triptych.apps.listing import Job  # noqa: E402
+from triptych.apps.plan import Cost, planned_run, read_costs, wall_seconds  # noqa: E402
 from triptych.core.config import read_config  # noqa: E402
 from triptych.report.claims import DECIDES, WITH_SUBSTITUTES  # noqa: E402
 from triptych.report.statistics import Interval, mean_interval, ratio_interval  # noqa: E402

@@ -19,7 +19,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "workflow_scripts"))
 
-from triptych.apps.plan import ALL_CORES, planned_run  # noqa: E402
+from triptych.apps.listing import ALL_CORES  # noqa: E402
+from triptych.apps.plan import planned_run  # noqa: E402
 from triptych.core.provenance import cpu_name  # noqa: E402
 
 COSTS, RUNS = ROOT / "resources/costs.csv", ROOT / "docs/results/bench/demo.csv"

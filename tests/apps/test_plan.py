@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from triptych.apps.listing import Job
 from triptych.apps.plan import (
     COSTS,
     Cost,
-    Job,
     measured,
     page,
     read_costs,

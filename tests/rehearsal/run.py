@@ -26,7 +26,7 @@ import yaml
 from audio_inputs import make_audio
 from sources import ROOT, Sources, make_rl, make_style, real_sources
 
-from triptych.apps.plan import listed_jobs
+from triptych.apps.listing import listed_jobs
 from triptych.scale import FILES
 
 COPIED = ("Snakefile", "config.yaml", "config", "rules", "workflow_scripts", "envs", "profiles")

@@ -7,20 +7,17 @@ config take its place.
 
 import argparse
 import csv
-import json
 import os
-import subprocess
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from triptych.apps import check_workflow, command
+from triptych.apps.listing import ALL_CORES, Job, listed_jobs
+from triptych.apps.missing import missing_page, needs_of
 from triptych.core.errors import InputError
-from triptych.core.job import own_rule
 
 DESCRIPTION = """\
 What a run of the workflow will take, before it starts. Snakemake counts the jobs;
@@ -33,25 +30,12 @@ examples:
   triptych plan
   triptych plan --configfile config/paper.yaml --cores 64 --gpus 8
   triptych plan --configfile config/paper.yaml my.yaml
+  triptych plan --missing --configfile config/paper.yaml
 """
 
 COSTS = Path("resources") / "costs.csv"
-ALL_CORES = 1000
-"""Cores of the dry run, more than a machine has: a job with so many threads takes all cores."""
 LINE = 50.0
 """Megabytes a second of the line that downloads share: assumed."""
-
-
-@dataclass(frozen=True)
-class Job:
-    """A job of the dry run; ALL_CORES threads are all of a machine's."""
-
-    rule: str
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    benchmark: str
-    threads: int = 1
-    gpu: bool = False
 
 
 class PlannedRun(NamedTuple):
@@ -82,6 +66,8 @@ def add_commands(commands: Any) -> None:
     laid = "laid over config.yaml, as for snakemake"
     parser.add_argument("--configfile", nargs="*", type=Path, default=[], metavar="FILE", help=laid)
     parser.add_argument("--cores", type=int, default=os.cpu_count(), help="default: all")
+    said = "list what a run has not made, and why, instead"
+    parser.add_argument("--missing", action="store_true", help=said)
     parser.add_argument("--gpus", type=int, default=1, help="where there are any (default: 1)")
 
 
@@ -89,6 +75,9 @@ def _plan(options: argparse.Namespace) -> int:
     from triptych.scale import BEYOND, FILES, PAPER, nearest
 
     check_workflow(root := Path.cwd())
+    if options.missing:
+        print(missing_page(listed_jobs(root, overlays=options.configfile)[0], root))
+        return 0
     jobs, config, source, scale = planned_run(root, options.configfile)
     known = nearest(config, source)
     costs = costs_of(jobs, source, known)
@@ -162,49 +151,6 @@ def planned_run(root: Path, overlays: Sequence[Path]) -> PlannedRun:
     return PlannedRun(jobs, first["config"], Path(first["source"]), first["scale"])
 
 
-def listed_jobs(
-    root: Path, *arguments: str, overlays: Sequence[Path] = ()
-) -> tuple[list[Job], list[dict[str, Any]]]:
-    """The jobs that Snakemake would start with these arguments, and the runs that it has planned.
-
-    Raises InputError with Snakemake's message where it can't build the graph.
-    """
-    from triptych.core.packages import writable_cache
-    from triptych.core.provenance import python_path
-
-    writable_cache("snakemake")  # or Snakemake would fail by a traceback
-    command = [sys.executable, "-P", str(Path(__file__).with_name("listed_jobs.py"))]
-    with TemporaryDirectory() as folder:
-        file = Path(folder, "jobs.json")
-        arguments = (str(file), *arguments, "--cores", str(ALL_CORES))
-        if overlays:
-            arguments += ("--configfile", *(str(overlay.resolve()) for overlay in overlays))
-        done = subprocess.run(
-            [*command, *arguments],
-            cwd=root,
-            env={**os.environ, "PYTHONPATH": python_path()},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        if done.returncode:
-            raise InputError(f"Snakemake can't build the graph:\n{done.stdout.strip()[-2000:]}")
-        listed = json.loads(file.read_text(encoding="utf-8"))
-    return [_job(about) for about in listed["jobs"]], listed["runs"]
-
-
-def _job(about: Mapping[str, Any]) -> Job:
-    """A job as listed_jobs.py tells it; rules of a module get this repository's names."""
-    return Job(
-        own_rule(about["log"][0]) if about["log"] else about["rule_name"],
-        tuple(about["input"]),
-        tuple(about["output"]),
-        about["benchmark"] or "",
-        about["threads"],
-        about["resources"].get("gpu", 0) > 0,
-    )
-
-
 def read_costs(path: Path, scale: str) -> dict[str, Cost]:
     """The cost of a job of each rule at a scale, by the rule's name.
 
@@ -264,15 +210,12 @@ def wall_seconds(jobs: Sequence[Job], costs: Sequence[Cost], cores: int, gpus: i
         + cost.download_mb / LINE
         for job, cost in zip(jobs, costs, strict=True)
     ]
-    maker = {file: number for number, job in enumerate(jobs) for file in job.outputs}
+    needs = needs_of(jobs)
     ends: dict[int, float] = {}
 
     def end(number: int) -> float:
         if number not in ends:
-            paths = map(PurePosixPath, jobs[number].inputs)
-            near = {str(place) for path in paths for place in (path, *path.parents)}
-            before = [end(maker[place]) for place in near if place in maker]
-            ends[number] = seconds[number] + max(before, default=0.0)
+            ends[number] = seconds[number] + max(map(end, needs[number]), default=0.0)
         return ends[number]
 
     taken = [min(job.threads, cores) * took for job, took in zip(jobs, seconds, strict=True)]

@@ -1,0 +1,74 @@
+"""The jobs of a run, as Snakemake lists them in a process of its own (listed_jobs.py)."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from triptych.core.errors import InputError
+from triptych.core.job import own_rule
+
+ALL_CORES = 1000
+"""Cores of the dry run, more than a machine has: a job with so many threads takes all cores."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job of the dry run; ALL_CORES threads are all of a machine's."""
+
+    rule: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    benchmark: str
+    threads: int = 1
+    gpu: bool = False
+    log: str = ""
+
+
+def listed_jobs(
+    root: Path, *arguments: str, overlays: Sequence[Path] = ()
+) -> tuple[list[Job], list[dict[str, Any]]]:
+    """The jobs that Snakemake would start with these arguments, and the runs that it has planned.
+
+    Raises InputError with Snakemake's message where it can't build the graph.
+    """
+    from triptych.core.packages import writable_cache
+    from triptych.core.provenance import python_path
+
+    writable_cache("snakemake")  # or Snakemake would fail by a traceback
+    command = [sys.executable, "-P", str(Path(__file__).with_name("listed_jobs.py"))]
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "jobs.json")
+        arguments = (str(file), *arguments, "--cores", str(ALL_CORES))
+        if overlays:
+            arguments += ("--configfile", *(str(overlay.resolve()) for overlay in overlays))
+        done = subprocess.run(
+            [*command, *arguments],
+            cwd=root,
+            env={**os.environ, "PYTHONPATH": python_path()},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        if done.returncode:
+            raise InputError(f"Snakemake can't build the graph:\n{done.stdout.strip()[-2000:]}")
+        listed = json.loads(file.read_text(encoding="utf-8"))
+    return [_job(about) for about in listed["jobs"]], listed["runs"]
+
+
+def _job(about: Mapping[str, Any]) -> Job:
+    """A job as listed_jobs.py tells it; rules of a module get this repository's names."""
+    return Job(
+        own_rule(about["log"][0]) if about["log"] else about["rule_name"],
+        tuple(about["input"]),
+        tuple(about["output"]),
+        about["benchmark"] or "",
+        about["threads"],
+        about["resources"].get("gpu", 0) > 0,
+        (about["log"] or [""])[0],
+    )
