@@ -5,6 +5,7 @@ from pathlib import Path, PurePosixPath
 from textwrap import indent
 
 from triptych.apps.listing import Job
+from triptych.style.data.missing import missing_among
 
 TRACEBACK = "Traceback (most recent call last):"
 
@@ -24,7 +25,10 @@ def missing_page(jobs: Sequence[Job], root: Path) -> str:
     }
     blocked = [number for number, causes in waiting.items() if causes]
     free = len(waiting) - len(blocked)
-    lines = [f"{len(jobs)} jobs are missing: {len(failed)} failed, {len(blocked)} wait for them."]
+    lines = []
+    if jobs:
+        counts = f"{len(failed)} failed, {len(blocked)} wait for them"
+        lines.append(f"{len(jobs)} jobs are missing: {counts}.")
     for number, reason in failed.items():
         rules = dict.fromkeys(jobs[n].rule for n in blocked if number in waiting[n])
         lines.append(f"\n{jobs[number].rule}: {', '.join(jobs[number].outputs)}")
@@ -32,7 +36,10 @@ def missing_page(jobs: Sequence[Job], root: Path) -> str:
         lines.append(f"  Waiting for it: {', '.join(rules) or 'nothing'}.")
     if free:
         lines.append(f"\n{free} jobs wait for none of these: run snakemake again.")
-    return "\n".join(lines) if jobs else "Nothing is missing."
+    for folder in ("paintings", "contents"):
+        for name, reason in missing_among(root.glob(f"**/results/style/{folder}/*.png")).items():
+            lines.append(f"\nThe picture {name}, which figures and page leave out:\n  {reason}")
+    return "\n".join(lines) if lines else "Nothing is missing."
 
 
 def needs_of(jobs: Sequence[Job]) -> list[set[int]]:
