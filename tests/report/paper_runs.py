@@ -179,7 +179,7 @@ def settings() -> dict[str, dict[str, Any]]:
     return {
         "style": {
             "architectures": {"alexnet": "alexnet", "vgg": "vgg19", "validation": "alexnet"},
-            **{"timed": "waves", "photographs": "coco"},
+            **{"timed": "waves", "photographs": "coco", "film": "path"},
         },
         "audio": {
             "study": synthetic_audio.with_twin(synthetic_audio.settings(paper=True)),

@@ -54,6 +54,16 @@ BROKEN = [
         "style distance, Version 1 minus 2 is",
     ),
     ("style-adam-content", "style_quality", said("ssim_luma", 0.1, run="adam-authors"), "SSIM"),
+    (
+        "style-losses-alike",
+        "style_quality",
+        said("ssim_luma", 0.4, run="l1"),
+        "SSIM differs by 0.22",
+    ),
+    (
+        *("style-backbones-alike", "style_quality", said("colour_distance", 0.2, run="alexnet")),
+        "colours differs by 0.15",
+    ),
     ("style-video-consistency", "style_flicker", scaled("ratio", 2), "Waves flickers"),
 ]
 UNCLEAR = [
@@ -84,6 +94,8 @@ UNMET = [
     ("style_quality", without(experiment="initialisations"), {"starts"}),
     ("style_flicker", below("frame", 100), {"frames"}),
     ("style_speed", without(batch=8), {"video batches"}),
+    ("style_quality", without(experiment="losses", run="l1"), {"losses measured"}),
+    ("style.film", lambda _: "generated", {"film"}),
 ]
 
 

@@ -184,6 +184,7 @@ class Workflow:
             "architectures": self.architectures,
             "timed": self.main,
             "photographs": self.config["photographs"]["source"],
+            "film": self.config["video"]["source"],
         }
 
     @property

@@ -80,6 +80,12 @@ _OPTIMIZERS = (
 )
 _COCO = OneOf("photographs", "networks trained on COCO", ("coco",), substitute="other photographs")
 
+_ALIKE = (
+    f"Between the images SSIM of luminance to the content differs by at most "
+    f"{losses.ALIKE_STRUCTURE:g}, and the distance of their colours to the painting's (sliced "
+    f"Wasserstein, of 1) by at most {losses.ALIKE_COLOURS:g}."
+)
+
 CLAIMS = (
     Claim(
         "style-speedup",
@@ -155,6 +161,24 @@ CLAIMS = (
             _whole("losses"),
         ),
         speed.loss_functions_differ_in_time,
+    ),
+    Claim(
+        "style-backbones-alike",
+        f"{_ALIKE} The paper has no number; both are ours.",
+        (
+            *_experiment("backbones", (VGG19, ALEXNET)),
+            AllOf("backbones measured", "both images measured", PAPER_ARCHITECTURES),
+        ),
+        losses.backbones_look_alike,
+    ),
+    Claim(
+        "style-losses-alike",
+        f"{_ALIKE} The paper has no number; both are ours.",
+        (
+            *_experiment("losses", (VGG19,)),
+            AllOf("losses measured", "the images of the four losses measured", CONTENT_LOSSES),
+        ),
+        losses.losses_look_alike,
     ),
     Claim(
         "style-lbfgs-lowest",
@@ -256,8 +280,14 @@ CLAIMS = (
         "Along the source's optical flow, frames of the network trained without a temporal term "
         f"change at most {speed.FLICKER:g} times as much as the source's own: the upper end of the "
         "95% interval of the mean ratio of warped errors over frames, which are not independent. "
-        f"The paper has no number; the {speed.FLICKER:g} is ours. Any film will do.",
+        f"The paper has no number; the {speed.FLICKER:g} is ours.",
         (
+            OneOf(
+                "film",
+                "a film of real frames (style.video.source: path)",
+                ("path",),
+                substitute="a generated film",
+            ),
             _network("filmed"),
             _trained("filmed"),
             _precise("filmed", "lower precision"),

@@ -157,6 +157,7 @@ def _setting_facts(settings: Mapping[str, Any]) -> dict[str, Any]:
         "roles": {f"{role} {roles[role]}" for role in PAPER_ARCHITECTURES},
         "judge": not roles["validation"].startswith("narrow"),
         "photographs": {settings["photographs"]},
+        "film": {settings["film"]},
     }
 
 
@@ -181,20 +182,25 @@ def _experiment_facts(runs: pd.DataFrame, run: Run | None = None) -> dict[str, A
             facts[f"{name} cut"] = [str(cut_run) for cut_run in evaluations_done.index[~whole]]
     optimizers, sizes, starts = of["optimizers"], of["sizes"], of["initialisations"]
     authors, losses = optimizers[optimizers["rates"] == "authors"], of["losses"]
-    shown = authors
+    seen = losses
+    shown, backbones = authors, of["backbones"]
     if run is not None:
         first = run.quality[run.quality["version"] == 1].dropna(subset="ssim_luma")
         images = first.groupby("experiment")["run"].agg(set)
         shown = authors[authors["run"].isin(images.get("optimizers", []))]
         starts = starts[starts["run"].isin(images.get("initialisations", []))]
+        backbones = backbones[backbones["run"].isin(images.get("backbones", []))]
         finite = run.history[np.isfinite(run.history["total"])]
         ended = finite.loc[finite["experiment"] == "losses", "run"]
         losses = losses[losses["run"].isin(ended)]
+        seen = of["losses"][of["losses"]["run"].isin(images.get("losses", []))]
     vggs = optimizers["architecture"].nunique()
     contents = of["initialisations"][PAIR].drop_duplicates()
     return facts | {
         "backbones sizes": set(of["backbones"]["size"].astype(int)),
         "backbones roles": set(of["backbones"]["backbone"]),
+        "backbones measured": set(backbones["backbone"]),
+        "losses measured": set(seen["content_loss"]),
         "losses kinds": set(losses["content_loss"]),
         "optimizers run": _in_every(authors, "optimizer", vggs),
         "optimizers measured": _in_every(shown, "optimizer", vggs),

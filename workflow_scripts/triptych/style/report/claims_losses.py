@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from triptych.report.claims import Finding
-from triptych.report.palette import label
+from triptych.report.palette import label, spoken
 from triptych.report.tables import TIMES
 from triptych.style.report.claims_facts import OPTIMIZERS, PAIR, STARTS, Run
 from triptych.style.report.labels import (
@@ -21,6 +21,8 @@ FAR_ABOVE = 100.0
 FLUCTUATION = 2.0
 NO_STRUCTURE = 0.5
 LOST = 10.0
+ALIKE_STRUCTURE = 0.1
+ALIKE_COLOURS = 0.05
 ONCE = "one run of each: no interval"
 
 
@@ -43,6 +45,36 @@ def backbones_share_a_trend(run: Run) -> Finding:
     if ends and max(ends) >= ORDER_OF_MAGNITUDE * min(ends):
         failures.append(f"the final losses differ by a factor of {max(ends) / min(ends):.3g}")
     return Finding("; ".join(measured), "one run of each backbone: no interval", failures)
+
+
+def backbones_look_alike(run: Run) -> Finding:
+    """Images by both backbones (Figure 3)."""
+    return _alike(run, "backbones", "backbone")
+
+
+def losses_look_alike(run: Run) -> Finding:
+    """Images by the four content losses (Section V-C)."""
+    return _alike(run, "losses", "content_loss")
+
+
+def _alike(run: Run, experiment: str, column: str) -> Finding:
+    """Structure kept and distance to the painting's colours of an experiment's images."""
+    failures, measured = [], []
+    for (content, painting), runs in run.chosen(experiment).groupby(PAIR, sort=False):
+        for measure, name, most in (
+            ("ssim_luma", "SSIM", ALIKE_STRUCTURE),
+            ("colour_distance", "distance of colours", ALIKE_COLOURS),
+        ):
+            values = {
+                str(row[column]): run.measure(experiment, str(row["run"]), measure)
+                for _, row in runs.iterrows()
+            }
+            apart = max(values.values()) - min(values.values())
+            texts = (f"{spoken(who)} {value:.2f}" for who, value in values.items())
+            measured.append(f"{name}: {', '.join(texts)}")
+            if not apart <= most:
+                failures.append(f"{content}, {painting}: {name} differs by {apart:.2f}")
+    return Finding("; ".join(measured), ONCE, failures)
 
 
 def lbfgs_ends_lowest(run: Run) -> Finding:
