@@ -18,6 +18,7 @@ wildcard_constraints:
     corpus="[a-z][a-z0-9_]*",
     pair="[a-z][a-z0-9_]*-[a-z][a-z0-9_]*",
     text_model="[a-z][a-z0-9_]*",
+    checkpoint="[a-z][a-z0-9_]*",
 
 
 rule audio_synthesise:
@@ -154,6 +155,7 @@ rule audio_list_clotho:
         folder=module_param(CLOTHO.folder),
         audio=module_param(CLOTHO.sound),
         relevance=module_param(AUDIO.inputs.relevance),
+        splits=AUDIO.config["sources"]["clotho"]["splits"],
         code=code("audio_list_clotho"),
     script:
         "../workflow_scripts/audio/list_clotho.py"
@@ -357,3 +359,34 @@ rule audio_text_model:
         code=code("audio_text_model"),
     script:
         "../workflow_scripts/audio/text_model.py"
+
+
+rule audio_download_checkpoint:
+    """Download a retrieval model that others published, as a model of ours."""
+    input:
+        text=lambda w: f"results/audio/text/{AUDIO.published[w.checkpoint][1]}",
+    output:
+        directory("results/audio/published/{checkpoint}"),
+    log:
+        "results/logs/audio_download_checkpoint/{checkpoint}.log",
+    benchmark:
+        "results/benchmarks/audio_download_checkpoint/{checkpoint}.tsv"
+    retries: RETRIES
+    localrule: True
+    conda:
+        "../envs/audio.yaml"
+    params:
+        urls=lambda w: AUDIO.inputs.files["checkpoints"][w.checkpoint]["urls"],
+        locks=lambda w: [
+            f"resources/locks/{w.checkpoint}-{number}.json"
+            for number, _ in enumerate(
+                AUDIO.inputs.files["checkpoints"][w.checkpoint]["urls"], start=1
+            )
+        ],
+        audio_model=lambda w: AUDIO.config["audio_models"][
+            AUDIO.published[w.checkpoint][0]
+        ],
+        model=AUDIO.config["model"],
+        code=code("audio_download_checkpoint", AUDIO.encoders),
+    script:
+        "../workflow_scripts/audio/download_checkpoint.py"

@@ -98,3 +98,33 @@ rule audio_leaks:
         code=code("audio_leaks"),
     script:
         "../workflow_scripts/audio/leaks.py"
+
+
+rule audio_published:
+    """Score published checkpoints on Clotho's evaluation split (config/published.yaml)."""
+    input:
+        models=expand("results/audio/published/{name}", name=AUDIO.published),
+        clips="results/audio/data/clotho/clips.csv",
+        captions="results/audio/data/clotho/captions.csv",
+        relevance="results/audio/data/clotho/relevance.csv",
+        shards="results/audio/shards/clotho",
+        published=shipped("resources/published/audio_table2.csv"),
+    output:
+        table("audio_published", "Checkpoints", "published models, scored here"),
+    log:
+        "results/logs/audio_published/audio_published.log",
+    benchmark:
+        "results/benchmarks/audio_published/audio_published.tsv"
+    conda:
+        "../envs/audio.yaml"
+    threads: 8
+    resources:
+        gpu=GPU,
+    params:
+        names=list(AUDIO.published),
+        longest_seconds=AUDIO.longest_seconds,
+        device=config["device"],
+        scale=SCALE,
+        code=code("audio_published"),
+    script:
+        "../workflow_scripts/audio/published.py"

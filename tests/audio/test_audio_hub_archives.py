@@ -1,5 +1,7 @@
 """WavCaps' archives from a server that speaks as much of the hub's protocol as that needs."""
 
+import shutil
+from collections import namedtuple
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -82,3 +84,16 @@ def test_a_list_with_a_gap_is_refused_before_anything_is_fetched(
     with pytest.raises(DownloadError, match=f"{FOLDER}.*missing: {absent}"):
         fetch(tmp_path)
     assert hub.asked() == []
+
+
+def test_a_disk_without_room_for_the_shards_too_is_refused_before_anything_is_fetched(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    total = sum(map(len, hub.archives.values()))
+    free = namedtuple("usage", "free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: free(2 * total - 1))
+    with pytest.raises(DownloadError, match="Make room"):
+        fetch(tmp_path)
+    assert hub.asked() == []
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: free(2 * total))
+    fetch(tmp_path)

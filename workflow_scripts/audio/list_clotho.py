@@ -6,7 +6,7 @@ from triptych.core.job import job
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output
-    tables = read_clotho(params.folder, params.relevance, params.audio)
+    tables = read_clotho(params.folder, params.relevance, params.audio, params.splits)
     write_csv(tables.clips, output.clips)
     write_csv(tables.captions, output.captions)
     write_csv(tables.queries, output.queries)

@@ -11,7 +11,18 @@ DOWNLOADS = "results/audio/downloads"
 SOUND = "results/audio/sound"
 DOWNLOADED = ("clotho", "audiocaps", "wavcaps", "mp3", "leaks", "captions")
 """Groups of sources.yaml that are downloaded file by file; the others have rules of their own."""
-CLOTHO_SPLITS = ("development", "validation", "evaluation", "retrieval_audio")
+ARCHIVED = {"challenge": "retrieval_audio"}
+"""Splits of Clotho whose archive has another name."""
+
+
+WITHOUT = {
+    "AUDIOCAPS.zip": "The share link may be gone. Set audio.sources.audiocaps to {source: path, "
+    "path: <a folder of yours with train.csv, val.csv, test.csv and the recordings>}, or to "
+    "{source: none} to train without it; what doesn't need AudioCaps goes on (docs/own-study.md).",
+    "WavCaps_mp3.7z": "The share link may be gone. Set audio.sources.wavcaps.source to download "
+    "(the hub's 940 GB), path or none (docs/own-study.md).",
+}
+"""What to do without files of share links, by the beginnings of their names."""
 
 
 class Places(NamedTuple):
@@ -87,7 +98,12 @@ class Inputs:
             tables = [path for path in tables if any(part in path for part in parts)]
         match dataset, source:
             case "clotho", "download":
-                unpacked = [f"{SOUND}/clotho/{split}" for split in CLOTHO_SPLITS]
+                splits = self._config["sources"]["clotho"]["splits"]
+                of_splits = [
+                    {"challenge": "retrieval", "evaluation": "eval"}.get(s, s) for s in splits
+                ]
+                tables = [path for path in tables if any(name in path for name in of_splits)]
+                unpacked = [f"{SOUND}/clotho/{ARCHIVED.get(split, split)}" for split in splits]
                 return Places(folder, f"{SOUND}/clotho", tables, unpacked)
             case _, "mp3":
                 return Places(folder, f"{SOUND}/mp3/{dataset}", tables, [f"{SOUND}/mp3/{dataset}"])

@@ -58,6 +58,7 @@ class Workflow:
             raise ConfigError(f"config: {error}") from error
         submitted, evaluated = self.config["submitted"], self.config["evaluated"]
         self.main = pair_name(self.config["main"])
+        self.published = self._read_published()
         self.corpora = list(dict.fromkeys(run["corpus"] for run in self.runs))
         self.submitted = [run for run in self.runs if run["corpus"] == submitted]
         scored = {evaluated, self.config["replicated"]}
@@ -102,6 +103,19 @@ class Workflow:
                 raise ConfigError(f"config: audio.{kind}: the label {labels[name]!r} stands twice")
         return models
 
+    def _read_published(self) -> dict[str, list[str]]:
+        """Checkpoints of others that are scored, each with the pair of models that it is."""
+        published: dict[str, list[str]] = self.config["published"]
+        for name, pair in published.items():
+            known = self.inputs.files["checkpoints"]
+            if name not in known:
+                raise ConfigError(f"config: audio.published.{name}: expected {', '.join(known)}")
+            if pair[0] not in self._audio_models or pair[1] not in self.text_settings:
+                raise ConfigError(
+                    f"config: audio.published.{name}: {pair} names no audio_models and text_models"
+                )
+        return published
+
     def _audio_model(self, name: str, entry: Mapping[str, Any]) -> ModelSettings:
         model = self.config["model"]
         return ModelSettings.from_config(entry, model)
@@ -126,7 +140,8 @@ class Workflow:
 
     def encoders(self, wildcards: Any) -> list[str]:
         """The modules of a pair's encoders, which count in the digests of its jobs."""
-        audio, text = wildcards.pair.split("-")
+        of_checkpoint = self.published.get(wildcards.get("checkpoint"))
+        audio, text = of_checkpoint or wildcards.pair.split("-")
         modules = [type(self._audio_models[audio].audio).__module__]
         kind = self.config["text_models"][text]["class"]
         if kind in encoder_names(sentence_encoders.__name__):

@@ -14,6 +14,7 @@ not 3,840. Copies may have further columns and may be UTF-8 throughout.
 
 import ast
 import re
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,6 +36,7 @@ from triptych.core.errors import InputError
 DATASET = "clotho"
 LABELLED = ("development", "validation", "evaluation")
 CHALLENGE = "challenge"
+RELEVANCE_SPLIT = "evaluation"
 CAPTIONS = tuple(f"caption_{number}" for number in range(1, 6))
 METADATA = ("file_name", "sound_id")
 CHALLENGE_METADATA = "retrieval_audio_metadata.csv"
@@ -46,7 +48,10 @@ START_END = re.compile(r"\s*\[\s*(\d{1,15})\s*,\s*(\d{1,15})\s*\]\s*", re.ASCII)
 
 
 def read_clotho(
-    folder: str | Path, relevance: str | Path | None = None, audio: str | Path | None = None
+    folder: str | Path,
+    relevance: str | Path | None = None,
+    audio: str | Path | None = None,
+    splits: Collection[str] = (*LABELLED, CHALLENGE),
 ) -> Tables:
     """Clips, captions, queries and multi-positive labels from the files in `folder`.
 
@@ -56,7 +61,7 @@ def read_clotho(
     """
     folder = Path(folder)
     clips, captions = [], []
-    for split in LABELLED:
+    for split in (name for name in LABELLED if name in splits):
         metadata = _metadata(folder / f"clotho_metadata_{split}.csv", split, split)
         texts = _captions(folder / f"clotho_captions_{split}.csv", split)
         _same_clips(split, texts, metadata)
@@ -65,7 +70,8 @@ def read_clotho(
         clips.append(metadata.set_index("clip", drop=False).loc[order])
         captions.append(texts)
     queries = empty_table(QUERY_COLUMNS)
-    if (folder / CHALLENGE_METADATA).exists() or (folder / CHALLENGE_CAPTIONS).exists():
+    challenge = (folder / CHALLENGE_METADATA, folder / CHALLENGE_CAPTIONS)
+    if CHALLENGE in splits and any(path.exists() for path in challenge):
         inner = challenge_folder(folder if audio is None else audio)
         clips.append(_metadata(folder / CHALLENGE_METADATA, CHALLENGE, inner))
         lines = read_strings(folder / CHALLENGE_CAPTIONS, ("caption",))["caption"]
@@ -73,7 +79,7 @@ def read_clotho(
     tables = Tables(
         pd.concat(clips, ignore_index=True), pd.concat(captions, ignore_index=True), queries
     )
-    if relevance is None:
+    if relevance is None or RELEVANCE_SPLIT not in splits:
         return tables
     return replace(tables, relevance=read_relevance(relevance, tables.clips, tables.captions))
 
@@ -150,9 +156,6 @@ def _same_clips(split: str, captions: pd.DataFrame, metadata: pd.DataFrame) -> N
             f"Clotho's captions and metadata of {split} differ in {len(odd)} clips, the first is "
             f"{odd[0]!r}; expected is the same file names in both, blanks at their start included"
         )
-
-
-RELEVANCE_SPLIT = "evaluation"
 
 
 def read_relevance(path: str | Path, clips: pd.DataFrame, captions: pd.DataFrame) -> pd.DataFrame:

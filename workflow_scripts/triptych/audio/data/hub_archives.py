@@ -51,21 +51,26 @@ def download_part(
     waiting.mkdir(parents=True, exist_ok=True)
     # `download_hub` gives an archive its name when it is whole and right.
     missing = [archive for archive in archives if not (waiting / _name(archive)).exists()]
-    _check_room(waiting, missing)
+    _check_room(waiting, missing, shards=sum(archive.size for archive in archives))
     for archive in missing:
         logger.info("%s, %.1f GB of %s", _name(archive), archive.size / GIGABYTE, part)
         download_hub(archive, waiting / _name(archive))
     move_folder(waiting, Path(target))
 
 
-def _check_room(waiting: Path, missing: Sequence[HubFile]) -> None:
-    """Raise DownloadError now rather than when the disk is full, after hundreds of gigabytes."""
+def _check_room(waiting: Path, missing: Sequence[HubFile], shards: int) -> None:
+    """Raise DownloadError now rather than when the disk is full, after hundreds of gigabytes.
+
+    shards: bytes that the part's recordings take once more when they are cut into shards.
+    """
     begun = sum(path.stat().st_size for path in waiting.glob("*.part"))
-    needed = sum(archive.size for archive in missing) - begun
+    coming = sum(archive.size for archive in missing) - begun
     free = shutil.disk_usage(waiting).free
-    logger.info("%d archives, %.1f GB are still to come", len(missing), needed / GIGABYTE)
-    if needed > free:
+    logger.info("%d archives, %.1f GB are still to come", len(missing), coming / GIGABYTE)
+    if coming + shards > free:
         raise DownloadError(
-            f"{waiting}: {needed / GIGABYTE:.1f} GB are still to come and {free / GIGABYTE:.1f} GB "
-            "are free. Make room there, or leave this part of WavCaps out (audio.sources)."
+            f"{waiting}: {coming / GIGABYTE:.1f} GB are still to come, their shards take another "
+            f"{shards / GIGABYTE:.1f} GB, and {free / GIGABYTE:.1f} GB are free. Make room there, "
+            "take the MP3 copy (audio.sources.wavcaps.source: mp3, 157 GB), or leave this part of "
+            "WavCaps out (audio.sources.wavcaps.parts)."
         )
