@@ -13,7 +13,7 @@ from triptych.audio.data.decoding import SAMPLE_RATE, AudioProblem, stream_audio
 PCM = [
     *(("wav", kind) for kind in ("PCM_U8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE")),
     *(("flac", kind) for kind in ("PCM_S8", "PCM_16", "PCM_24")),
-    *[("aiff", "PCM_24"), ("caf", "ALAC_16"), ("w64", "PCM_16"), ("rf64", "PCM_16")],
+    *[("aiff", "PCM_24"), ("caf", "PCM_16"), ("w64", "PCM_16"), ("rf64", "PCM_16")],
     *[("au", "PCM_16"), ("wav", "ULAW")],
 ]
 # Off the ends, where a tone that begins or ends at once has more than one frequency.
@@ -47,7 +47,9 @@ def test_a_tone_is_the_same_tone_at_32_khz(tmp_path: Path, suffix: str, rate: in
     path = write(tmp_path / f"tone.{suffix}", tone(1.0, rate), rate)
     read = read_audio(path)
     assert read.dtype == np.float32
-    assert abs(len(read) - soundfile.info(path).duration * SAMPLE_RATE) <= 1
+    # FFmpeg leaves out a short Vorbis file's first block, of 128 samples.
+    padding = 93 if suffix == "ogg" else 1
+    assert abs(len(read) - soundfile.info(path).duration * SAMPLE_RATE) <= padding
     difference = (read[:SAMPLE_RATE] - tone(1.0, SAMPLE_RATE)[: len(read)])[MIDDLE]
     assert np.abs(difference).max() < (2e-4 if suffix in ("wav", "flac") else 0.05)
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from triptych.apps.sounds.search.clap import ClapEmbedder
     from triptych.apps.sounds.search.embedder import Embedder
     from triptych.apps.sounds.search.index import Index
 
@@ -51,6 +52,7 @@ examples:
   triptych index ~/sounds
   triptych search "rain on a tin roof" --index ~/sounds
   triptych search "rain and thunder" --index ~/sounds -n 3 --json
+  triptych index ~/sounds --model clap --rebuild
   triptych search --like bark.wav --index ~/sounds
   triptych serve --index ~/sounds
   triptych adapt pairs.csv ~/sounds
@@ -116,15 +118,17 @@ def add_commands(commands: Any) -> None:
             metavar="FILE",
             help="index file, or the folder that holds triptych-index.npz",
         )
-    for parser, default in (
-        (index, "the model of the existing index, else small"),
-        (adapt, "small"),
+    folder_or_small = "folder of a trained model, or small, the bundled one"
+    clap = "; or clap, LAION's, of which 0.8 GB are fetched once"
+    for parser, models, default in (
+        (index, folder_or_small + clap, "the model of the existing index, else small"),
+        (adapt, folder_or_small, "small"),
     ):
         parser.add_argument(
             "--model",
             type=Path,
             metavar="FOLDER",
-            help=f"folder of a trained model, or small, the bundled one (default: {default})",
+            help=f"{models} (default: {default})",
         )
         add_device(parser)
 
@@ -240,7 +244,11 @@ def _serve(options: argparse.Namespace) -> int:
     return serve(Searcher(options.index), options.port)
 
 
-def _embedder(model: Path, device: str) -> "Embedder":
+def _embedder(model: Path, device: str) -> "Embedder | ClapEmbedder":
+    if (model / "preprocessor_config.json").exists():
+        from triptych.apps.sounds.search.clap import ClapEmbedder
+
+        return ClapEmbedder(model, device)
     from triptych.apps.sounds.search.embedder import Embedder  # which imports PyTorch
 
     return Embedder(model, device)
@@ -271,6 +279,8 @@ def _adapt(options: argparse.Namespace) -> int:
     say = partial(print, file=sys.stderr)
     if not options.folder.is_dir():
         raise InputError(f"{options.folder} is not a folder")
+    if str(options.model) == "clap":
+        raise InputError("--model clap: only models of this project can be adapted; small is one")
     to = options.output or options.folder / ADAPTED
     if to.exists():
         raise InputError(f"{to} exists: choose another place with -o, or remove it")

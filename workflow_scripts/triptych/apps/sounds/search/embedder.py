@@ -5,7 +5,7 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -19,6 +19,8 @@ from triptych.core.device import choose_device
 from triptych.core.files import partial_prefix
 
 if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
     from triptych.audio.models.retrieval import RetrievalModel
 
 PRECISION = "tf32"  # float32 on a CPU
@@ -85,16 +87,31 @@ class _Text(nn.Module):
 
 def write_text_side(model: "RetrievalModel", model_sha256: str, folder: Path) -> None:
     """Write the text side of a model (on the CPU, in evaluation mode) into a folder, whole."""
+    text = model.text
+    table = {"model_sha256": model_sha256, "cleans": text.cleans, "longest": text.longest}
+    quantised = text.config["model_type"] == "phrases"
+    write_side(_Text(model), text.tokenizer, table, folder, quantised)
+
+
+def write_side(
+    network: nn.Module,
+    tokenizer: "Tokenizer",
+    table: dict[str, Any],
+    folder: Path,
+    quantised: bool = False,
+) -> None:
+    """Write what `TextSide` reads, whole.
+
+    network: token ids and mask, both [N, tokens], to unit vectors; quantised: to 8 bits
+    """
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=partial_prefix(folder)) as temporary:
         written = Path(temporary) / folder.name
         written.mkdir()
-        _export(_Text(model), written / NETWORK)
-        text = model.text
-        text.tokenizer.save(str(written / TOKENIZER), pretty=False)
-        table = {"model_sha256": model_sha256, "cleans": text.cleans, "longest": text.longest}
+        _export(network, written / NETWORK)
+        tokenizer.save(str(written / TOKENIZER), pretty=False)
         (written / TABLE).write_text(json.dumps(table) + "\n", encoding="utf-8")
-        if text.config["model_type"] == "phrases":
+        if quantised:
             from triptych.core.weights import quantise
 
             quantise(written / NETWORK)

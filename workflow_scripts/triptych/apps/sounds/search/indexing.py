@@ -25,6 +25,7 @@ from triptych.core.files import not_a_file, sha256_of
 from triptych.core.progress import Progress
 
 if TYPE_CHECKING:
+    from triptych.apps.sounds.search.clap import ClapEmbedder
     from triptych.apps.sounds.search.embedder import Embedder
 
 SHORTEST_SECONDS = 1.0
@@ -132,7 +133,7 @@ def update_index(
     folder: Path,
     earlier: Index | None,
     model: tuple[str, str, float],
-    load: Callable[[], "Embedder"],
+    load: Callable[[], "Embedder | ClapEmbedder"],
     save: Callable[[Index], None],
     stop: Callable[[], str | None] = lambda: None,
     found: Found | None = None,
@@ -204,7 +205,7 @@ def _heard(
     earlier: Entry | None,
     segment_seconds: float,
     by_content: Mapping[str, Entry],
-    load: Callable[[], "Embedder"],
+    load: Callable[[], "Embedder | ClapEmbedder"],
     stop: Callable[[], str | None],
 ) -> Entry:
     """The entry with the file's embeddings, as far as it can be read, and with why no farther.

@@ -1,0 +1,117 @@
+"""`triptych index --model clap` with a made-up ClapModel, served as the hub serves the real one."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soxr
+import torch
+from download_server import Behaviour, serving
+from small_sounds import write_sound
+from sound_files import read_audio
+from tokenizers import ByteLevelBPETokenizer
+from transformers import (
+    AutoTokenizer,
+    ClapAudioConfig,
+    ClapConfig,
+    ClapFeatureExtractor,
+    ClapModel,
+    ClapTextConfig,
+)
+
+from triptych.cli import main
+
+TEXT = "rain falls on a roof"
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory) -> Path:
+    """The files of a ClapModel of a few thousand weights."""
+    folder = tmp_path_factory.mktemp("published")
+    tokens = ByteLevelBPETokenizer()
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    tokens.train_from_iterator([TEXT, "a dog barks"], 300, special_tokens=special)
+    tokens.save_model(str(folder))
+    text = ClapTextConfig(
+        vocab_size=300,
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+        max_position_embeddings=90,
+        projection_dim=8,
+    )
+    audio = ClapAudioConfig(
+        patch_embeds_hidden_size=8,
+        hidden_size=64,
+        depths=[1, 1, 1, 1],
+        num_attention_heads=[1, 1, 1, 1],
+        projection_dim=8,
+    )
+    torch.manual_seed(0)
+    config = ClapConfig(text_config=text.to_dict(), audio_config=audio.to_dict(), projection_dim=8)
+    model = ClapModel(config)
+    model.config.save_pretrained(folder)
+    torch.save(model.state_dict(), folder / "pytorch_model.bin")
+    ClapFeatureExtractor(truncation="rand_trunc").save_pretrained(folder)
+    about = {"tokenizer_class": "RobertaTokenizer", "model_max_length": 90}
+    (folder / "tokenizer_config.json").write_text(json.dumps(about))
+    (folder / "special_tokens_map.json").write_text("{}")
+    return folder
+
+
+def test_clap_is_fetched_once_and_found_by_as_transformers_has_it(
+    published, tmp_path, monkeypatch, capsys
+):
+    files = {path.name: path.read_bytes() for path in published.iterdir()}
+    listed = {
+        name: {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+        for name, data in files.items()
+    }
+    entry = {"repository": "laion/x", "revision": "0" * 40, "files": listed}
+    monkeypatch.setattr("triptych.apps.sounds.search.clap.sources", lambda: {"clap": entry})
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    sounds = tmp_path / "sounds"
+    for pitch, seconds in (("low", 3.0), ("high", 14.0)):
+        write_sound(sounds / f"{pitch}.wav", pitch, seconds)
+    command = ["index", str(sounds), "--model", "clap", "--device", "cpu"]
+    place = f"/laion/x/resolve/{'0' * 40}"
+    served = {f"{place}/{name}": data for name, data in files.items()}
+    with serving(Behaviour(files=served)) as url:
+        monkeypatch.setenv("HF_ENDPOINT", url)
+        assert main(command) == 0
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    assert main(command) == 0  # from the cache
+    assert main(["adapt", "x.csv", str(sounds), "--model", "clap"]) == 2
+    capsys.readouterr()
+    assert main(["search", TEXT, "--index", str(sounds), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found) == 2
+
+    model = ClapModel.from_pretrained(published).eval()
+    tokens = AutoTokenizer.from_pretrained(published)([TEXT], return_tensors="pt")
+    features = ClapFeatureExtractor.from_pretrained(published)
+    with torch.inference_mode():
+        text = model.get_text_features(**tokens).pooler_output[0].numpy()
+        for hit in found:
+            sound = read_audio(hit["file"], hit["start"], hit["end"] - hit["start"])
+            heard = features(
+                soxr.resample(sound, 32_000, 48_000)[:480_000],
+                sampling_rate=48_000,
+                return_tensors="pt",
+            )
+            audio = model.get_audio_features(**heard).pooler_output[0].numpy()
+            expected = text @ audio / np.linalg.norm(text) / np.linalg.norm(audio)
+            assert hit["score"] == pytest.approx(float(expected), abs=2e-3)
+
+
+def test_without_a_connection_the_bundled_model_is_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setattr("triptych.core.download.time.sleep", lambda seconds: None)
+    write_sound(tmp_path / "sounds" / "low.wav", "low")
+    assert main(["index", str(tmp_path / "sounds"), "--model", "clap"]) == 2
+    said = capsys.readouterr().err
+    assert "--model clap" in said and "--model small" in said
