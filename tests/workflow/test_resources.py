@@ -9,6 +9,7 @@ import yaml
 from tiny_checkout import Checkout
 
 from triptych.apps.plan import COSTS, read_costs
+from triptych.scale import DEMO, OVERNIGHT, shipped
 from triptych.studies import workflows
 
 ROOT = Path(__file__).parents[2]
@@ -115,6 +116,12 @@ def test_what_needs_the_network_runs_where_snakemake_does(jobs):
     assert downloads and downloads <= local
     apart = {rule for rule, said in PROFILE["set-resources"].items() if said.get("together") == 0}
     assert local <= apart
+
+
+@pytest.mark.parametrize("scale", [DEMO, OVERNIGHT])
+def test_what_downloads_nothing_asks_nobody(scale, sources):
+    for module in workflows().values():
+        assert module.Workflow(shipped(scale, ROOT), sources).downloads == {}
 
 
 def test_the_first_job_asks_for_every_file_that_later_jobs_download(listed, paper_config, sources):

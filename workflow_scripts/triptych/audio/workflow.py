@@ -186,7 +186,8 @@ class Workflow:
     @property
     def downloads(self) -> dict[str, dict[str, Any]]:
         """Entries of resources/sources.yaml that this run downloads, by name."""
-        weights = {entry.get("weights", "none") for entry in self.config["audio_models"].values()}
+        models = {run["pair"].split("-")[0] for run in self.runs}
+        weights = {self.config["audio_models"][name].get("weights") for name in models}
         passt = self.inputs.files["passt"]
         published = {name: entry for name, entry in passt.items() if name in weights}
         return {**self.inputs.fetched(), **{n: e for n, e in published.items() if e.get("url")}}

@@ -22,6 +22,7 @@ class Workflow:
     runs:    every optimised image of every experiment (`experiments.COLUMNS`)
     main:    the painting of Figures 1 and 8, Table I and the video
     shown:   the variant of the network that a painting's results are shown of, by painting
+    used_pictures: config's entries of the paintings and photographs that it uses, by name
     filmed:  (painting, variant) of each stylised video: of the main network, and of the first
              painting that is trained for
     shown_contents: the photographs that networks stylise
@@ -60,9 +61,11 @@ class Workflow:
         self.filmed = list(dict.fromkeys(filmed))
         self.shown_contents = list(dict.fromkeys([*stylised["contents"], stylised["large"]]))
         paintings = [*self.names("painting"), *self.shown, self.config["timing"]["painting"]]
-        _known(paintings, self.config["paintings"], "style")
         contents = [*self.names("content"), *self.shown_contents]
-        _known(contents, self.config["contents"], "style")
+        self.used_pictures: dict[str, dict[str, Any]] = {}
+        for kind, names in (("paintings", paintings), ("contents", contents)):
+            _known(names, self.config[kind], "style")
+            self.used_pictures |= {name: self.config[kind][name] for name in names}
         _known([self.main], self.shown, "style.networks.main")
         self._check_shown_together()
 
@@ -138,13 +141,13 @@ class Workflow:
     @property
     def downloads(self) -> dict[str, dict[str, Any]]:
         """Entries of resources/sources.yaml that this run downloads, by name."""
-        pictures = [*self.config["paintings"].items(), *self.config["contents"].items()]
-        backbones = self.config["backbones"].values()
-        photographs = ["train2017"] * (self.config["photographs"]["source"] == "coco")
+        roles = {"loss", "validation", "alexnet", "vgg", *self.names("backbone")}
+        backbones = [self.config["backbones"][role] for role in sorted(roles)]
+        pictures = self.used_pictures.items()
         names = {
             "wikimedia": [name for name, entry in pictures if entry["source"] == "wikimedia"],
             "backbones": [b["architecture"] for b in backbones if b["weights"] == "imagenet"],
-            "coco": photographs,
+            "coco": ["train2017"] * (self.config["photographs"]["source"] == "coco"),
         }
         return {name: self._files[group][name] for group in names for name in names[group]}
 
