@@ -13,9 +13,11 @@ import synthetic_style
 
 from triptych.audio.report.rows import read_rows
 from triptych.report.claims import Verdict, judge
+from triptych.rl.report.claims_facts import SPARSITIES
 from triptych.studies import NAMES
 
 PUBLISHED = Path(__file__).parents[2] / "resources" / "published" / "audio_table2.csv"
+PRUNINGS = {"iterated": {"iterations": 10}, "large": {"snip_batch": 1000, "grasp_batch": 2000}}
 BEST = ("passt_n", "roberta_large")
 Change = Callable[[pd.DataFrame], pd.DataFrame]
 """How a test changes one of the files."""
@@ -163,8 +165,14 @@ def audio_queries(strength: Callable[[pd.Series], float]) -> pd.DataFrame:
 def rl_frames() -> dict[str, pd.DataFrame]:
     """D4RL's data, the paper's widths, five seeds."""
     layers = synthetic.layers()
+    scores = synthetic.scores(updates=100_000, sparsities=SPARSITIES)
+    at_95 = scores[scores["method"].isin(["snip", "grasp"]) & (scores["sparsity_percent"] == 95)]
     return {
-        "rl_scores": synthetic.both_ways(synthetic.scores(updates=100_000)),
+        "rl_scores": synthetic.both_ways(scores),
+        "rl_varied": pd.concat(
+            at_95.assign(pruning=name, score_normalised=at_95["score_normalised"] - 0.1)
+            for name in PRUNINGS
+        ),
         "rl_small": synthetic.few_scores(lambda seed: 10 + seed),
         "rl_trained_layers": layers,
         "rl_layers": layers,
@@ -189,7 +197,7 @@ def settings() -> dict[str, dict[str, Any]]:
             },
         },
         "rl": {
-            **{"precision": "tf32", "observations": "normalised"},
+            **{"precision": "tf32", "observations": "normalised", "variants": PRUNINGS},
             "networks": {"BC": "paper", "BCQ": "paper"},
         },
     }

@@ -50,12 +50,19 @@ def rows(methods=METHODS, sparsities=SPARSITIES, seeds=range(5)):
                 yield method, sparsity, seed
 
 
-def scores(methods=METHODS, seeds=range(5), evaluations=4, updates=2000, tasks=DIMENSIONS):
+def scores(
+    methods=METHODS,
+    seeds=range(5),
+    evaluations=4,
+    updates=2000,
+    tasks=DIMENSIONS,
+    sparsities=SPARSITIES,
+):
     """scores.csv: a BCQ on Hopper that fails at high sparsity, everything else holding."""
     generator = np.random.default_rng(7)
     table = []
     for task in tasks:
-        for method, sparsity, seed in rows(methods, seeds=seeds):
+        for method, sparsity, seed in rows(methods, sparsities, seeds=seeds):
             for algorithm in ("BCQ", "BC"):
                 level = 0.96 - (0.02 if sparsity >= 90 else 0)
                 if algorithm == "BCQ" and task == "hopper":

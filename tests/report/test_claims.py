@@ -112,8 +112,8 @@ def test_a_larger_scale_decides_what_a_smaller_one_does_and_the_papers_nearly_al
     assert open_["demo"] >= open_["overnight"] > open_["evening"]
     # Each has a config of its own.
     assert open_["beyond"] == {"audio-linear-projection", "rl-ours-small-data"}
-    # The papers alone lack our controls, and pictures of both versions.
-    ours = {"rl-ours-sensors", "rl-ours-shuffled", "style-versions-differ"}
+    # The papers alone lack our controls, other prunings, and pictures of both versions.
+    ours = {"rl-ours-sensors", "rl-ours-shuffled", "rl-other-prunings", "style-versions-differ"}
     assert open_["paper"] == open_["beyond"] | ours
 
 

@@ -6,7 +6,7 @@ from paper_runs import below, needed, paper_run, said, scaled, without
 
 from triptych.report.claims import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, SEEN
 from triptych.report.statistics import Interval
-from triptych.rl.report.claims import keeps, loses
+from triptych.rl.report.claims_scores import keeps, loses
 
 NARROW = synthetic.layers(actor=(64, 64), vae=(192, 192))
 SPARSE = ["torch CSR", "policy.c"]
@@ -21,6 +21,20 @@ BROKEN = [
     (
         *("rl-bcq-95", "rl_scores", scaled(SCORE, 2.1, task="hopper", method="snip", **BCQ)),
         "Hopper SNIP does not lose its score.",
+    ),
+    (
+        *("rl-consistent", "rl_scores"),
+        scaled(SCORE, 0.8, task="hopper", method="snip", sparsity_percent=30, algorithm="BC"),
+        "Does not keep the score of BC on Hopper SNIP at 30%",
+    ),
+    (
+        *("rl-other-prunings", "rl_varied", scaled(SCORE, 1.1, pruning="iterated")),
+        "BC SNIP by 10 iterations scores more",
+    ),
+    (
+        *("rl-similar-pattern", "rl_layers"),
+        scaled("kept", 0.01, task="hopper", method="grasp", group="actor", layer="l3"),
+        "Opposite orders: layers 1 and 3 of the actor on Hopper",
     ),
     (
         *("rl-last-layer", "rl_layers"),
@@ -52,8 +66,11 @@ BROKEN = [
     ),
 ]
 UNMET = [
-    ("rl_scores", below("seed", 3), {"BC seeds", "BCQ seeds"}),
+    ("rl_scores", below("seed", 3), {"BC seeds", "BCQ seeds", "levels"}),
     ("rl_scores", without(method="grasp"), {"BC seeds", "both ways", "shuffled"}),
+    ("rl_scores", without(sparsity_percent=10, task="hopper"), {"levels"}),
+    ("rl_varied", without(pruning="large"), {"other prunings"}),
+    ("rl_varied", below("seed", 3), {"other prunings"}),
     ("rl_scores", without(observations="raw"), {"both ways"}),
     ("rl_scores", without(method="shuffled"), {"shuffled"}),
     ("rl_scores", scaled("update", 0.5), {"BC updates", "BCQ updates"}),

@@ -221,7 +221,11 @@ class Workflow:
         }
         if small_data_sweeps(self.config):
             files["small"] = self.files("scores.csv", self.select(small=True))
+        varied = self.select(observations=self.config["observations"])
+        if varied := [run for run in varied if run["pruning"] != DEFAULT]:
+            files["varied"] = self.files("scores.csv", varied)
         settings = {
+            "variants": self.variants,
             "precision": self.config["training"]["precision"],
             "observations": self.config["observations"],
             "networks": {

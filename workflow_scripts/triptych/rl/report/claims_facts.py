@@ -5,10 +5,12 @@ The claims are about the paper's tasks, whatever else was run.
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import pandas as pd
 
+from triptych.rl.methods import CRITERIA
 from triptych.rl.report.inference import is_dense_kernel, latency_long
 from triptych.rl.report.scores import (
     RUN,
@@ -19,7 +21,7 @@ from triptych.rl.report.scores import (
 )
 from triptych.rl.report.small_data import small_facts, small_scores
 from triptych.rl.tasks.config import data_source
-from triptych.rl.tasks.sweep import algorithms_of, runs_of
+from triptych.rl.tasks.sweep import DEFAULT, algorithms_of, runs_of
 
 METHODS = ("snip", "grasp")
 SHUFFLED = {"snip": "shuffled", "grasp": "shuffled_grasp"}
@@ -27,6 +29,9 @@ TASKS = ("hopper", "walker2d", "halfcheetah")
 NETWORKS = ("actor", "critic", "vae")
 GROUPS = ("actor", "critic", "decoder")
 SPARSITY = 95
+SPARSITIES = (10, 30, 50, 70, 80, 90, 95)
+"""The paper's, in percent."""
+PAPER_SEEDS = 5
 OF_SCORES = ("BC", "BCQ")
 """Algorithms whose scores the claims compare."""
 UPDATES = ("BC update", "BCQ update")
@@ -41,10 +46,13 @@ MILLION = 1_000_000
 
 @dataclass(frozen=True)
 class Run:
-    """Data that the claims compare. scores: as `run_scores` returns them, on the usual
-    observations; seen: on both. layers, sizes: of the measured networks. latency: as
-    `latency_long` returns it. small: as `small_scores` returns it. behaviour: normalised score of
-    the policy behind each task's data."""
+    """Data that the claims compare.
+
+    scores: as `run_scores` returns them, on the usual observations; seen: on both. layers, sizes:
+    of the measured networks. latency: as `latency_long` returns it. small: as `small_scores`
+    returns it. varied: scores by other prunings, whose settings are `variants`. behaviour:
+    normalised score of the policy behind each task's data.
+    """
 
     scores: pd.DataFrame
     seen: pd.DataFrame
@@ -52,6 +60,8 @@ class Run:
     sizes: pd.DataFrame
     latency: pd.DataFrame
     small: pd.DataFrame
+    varied: pd.DataFrame
+    variants: Mapping[str, Mapping[str, Any]]
     behaviour: Mapping[str, float]
 
 
@@ -68,11 +78,14 @@ def read_run(
     latency, data = latency_long(of["latency"], scale=""), of["datasets"]
     none = pd.DataFrame(columns=[*RUN, "trained_on", "score"])
     small = small_scores(of["small"]) if "small" in of else none
+    varied = of.get("varied", of["scores"][:0])
+    varied, variants = varied[varied["observations"] == kind], settings.get("variants", {})
     facts = {
         **_data_facts(dict(zip(data["task"], data["source"], strict=True)), data["transitions"]),
         **_mask_facts(layers, sizes),
         **_time_facts(latency),
         "small data": small_facts(small),
+        "other prunings": _other_prunings(varied[RUN].drop_duplicates(), variants),
         "precision": settings.get("became", {}).get("rl_train") or {settings["precision"]},
         "measured widths": at_paper_widths(layers),
     }
@@ -94,6 +107,8 @@ def read_run(
         sizes=sizes,
         latency=latency,
         small=small,
+        varied=run_scores(varied),
+        variants=variants,
         behaviour=dict(zip(data["task"].astype(str), data["score_normalised_mean"], strict=True)),
     )
     return run, facts
@@ -102,7 +117,8 @@ def read_run(
 def planned_facts(config: Mapping[str, Any]) -> dict[str, Any]:
     """The facts of a run that has not begun. config: the section `rl`."""
     runs = pd.DataFrame(runs_of(config))
-    runs = runs[runs["task"].isin(TASKS) & (runs["pruning"] == "default")]
+    runs = runs[runs["task"].isin(TASKS)]
+    varied, runs = (runs[(runs["pruning"] == DEFAULT) == usual] for usual in (False, True))
     small = runs[runs["max_transitions"].notna()].rename(columns={"max_transitions": "trained_on"})
     small["algorithm"] = [
         next(iter(algorithms_of(config, stack_name))) for stack_name in small["stack"]
@@ -110,9 +126,7 @@ def planned_facts(config: Mapping[str, Any]) -> dict[str, Any]:
     runs = runs[runs["max_transitions"].isna()]
     usual = runs["observations"] == config["observations"]
     trained, measured = runs[runs["trained"]], runs[~runs["trained"] & usual]
-    stacks = trained["stack"].drop_duplicates()
-    algorithms = [(stack, name) for stack in stacks for name in algorithms_of(config, str(stack))]
-    cells = trained.merge(pd.DataFrame(algorithms, columns=["stack", "algorithm"]), on="stack")
+    cells = _by_algorithm(trained, config)
     tasks = {name: task for name, task in config["tasks"].items() if name in TASKS}
     paper_widths = [
         name
@@ -131,6 +145,10 @@ def planned_facts(config: Mapping[str, Any]) -> dict[str, Any]:
         "mask seeds": _fewest(measured, METHODS),
         "size seeds": _fewest(measured, ("dense", *METHODS)),
         "small data": small_facts(small),
+        "other prunings": _other_prunings(
+            _by_algorithm(varied[varied["observations"] == config["observations"]], config),
+            config["pruning"]["variants"],
+        ),
         "precision": {config["training"]["precision"]},
         "measured widths": config["mask_statistics"]["widths"] in paper_widths,
         "actor timed": timed,
@@ -145,6 +163,26 @@ def planned_facts(config: Mapping[str, Any]) -> dict[str, Any]:
             f"{name} episodes": evaluation["final_episodes"] if is_trained else 0,
         }
     return facts
+
+
+def _by_algorithm(runs: pd.DataFrame, config: Mapping[str, Any]) -> pd.DataFrame:
+    """Trained runs, a row for each algorithm that is scored from a run."""
+    rows = [(s, name) for s in runs["stack"].unique() for name in algorithms_of(config, s)]
+    return runs.merge(pd.DataFrame(rows, columns=["stack", "algorithm"]), on="stack")
+
+
+def _other_prunings(cells: pd.DataFrame, variants: Mapping[str, Mapping[str, Any]]) -> set[str]:
+    """Which of batch and iterations BC was pruned with otherwise, with PAPER_SEEDS seeds of every
+    task and method. cells: a row a run, with its `pruning`."""
+    found = set()
+    for name, settings in variants.items():
+        chosen = cells[(cells["pruning"] == name) & (cells["algorithm"] == "BC")]
+        if _fewest(chosen, METHODS) < PAPER_SEEDS:
+            continue
+        found |= {"iterations"} & settings.keys()
+        if {CRITERIA[method].batch for method in METHODS} <= settings.keys():
+            found.add("batch")
+    return found
 
 
 def _data_facts(sources: Mapping[str, str], transitions: Collection[int]) -> dict[str, Any]:
@@ -178,7 +216,14 @@ def _seed_facts(cells: pd.DataFrame, usual: str) -> dict[str, Any]:
         )
     }
     shuffled = {f"{t} {m}" for t, m in pairs if of(t, m) & of(t, SHUFFLED[m])}
-    return {"both ways": both, "shuffled": shuffled} | {
+    columns = ["algorithm", "sparsity_percent", "task", "method"]
+    counts = cells[cells["observations"] == usual].groupby(columns)["seed"].nunique()
+    levels = {
+        f"{name} {level}"
+        for name, level in product(OF_SCORES, SPARSITIES)
+        if min(counts.get((name, level, *pair), 0) for pair in pairs) >= PAPER_SEEDS
+    }
+    return {"both ways": both, "shuffled": shuffled, "levels": levels} | {
         f"{name} seeds": min(
             len(of(task, method, algorithm=name))
             for task in TASKS
