@@ -16,9 +16,6 @@ import pandas as pd
 from markupsafe import Markup
 
 from triptych.report.claims import (
-    AGREES,
-    DISAGREES,
-    INCONCLUSIVE,
     NOT_REPRODUCED,
     NOT_TESTABLE,
     REPRODUCED,
@@ -40,10 +37,13 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 LARGEST_VIDEO = 500_000  # bytes of a video that the page still holds
 LONGEST_MEASURED = 90  # letters in a claim's row, of whole phrases; unfolded, it has them all
 _CHIPS = {
-    **{REPRODUCED: "yes", NOT_REPRODUCED: "no", UNDECIDED: "seen"},
-    **{SEEN: "seen", NOT_TESTABLE: "open"},
+    REPRODUCED: "yes",
+    NOT_REPRODUCED: "no",
+    UNDECIDED: "seen",
+    SEEN: "seen",
+    NOT_TESTABLE: "open",
 }
-_MARKS = {**_CHIPS, AGREES: "seen", DISAGREES: "seen", INCONCLUSIVE: "seen"}
+"""Looks of verdicts (style.css), in the order of counts; other marks look like SEEN."""
 
 
 @dataclass(frozen=True)
@@ -206,18 +206,10 @@ class Page:
 
     @property
     def title(self) -> str:
-        """Counts of verdicts, for instance `Demo run: 2 claims reproduced, 1 undecided, ...`."""
+        """Counts of verdicts, for instance `Demo run, 37 claims: 3 reproduced, ...`."""
         counts = Counter(claim.verdict for study in self.studies for claim in study.claims)
-        phrases = [
-            f"{counts[word]} {word}" for word in _CHIPS if counts[word] and word != NOT_TESTABLE
-        ]
-        run = f"{self.scale[:1].upper()}{self.scale[1:]} run"
-        if not phrases:
-            return f"{run}: no claim could be tested"
-        number, word = phrases[0].split(" ", 1)
-        phrases[0] = f"{number} {'claim' if number == '1' else 'claims'} {word}"
-        rest = ["the rest need a larger scale"] if counts[NOT_TESTABLE] else []
-        return f"{run}: {', '.join(phrases + rest)}"
+        words = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _CHIPS if counts[verdict])
+        return f"{self.scale[:1].upper()}{self.scale[1:]} run, {counts.total()} claims: {words}"
 
 
 def page_figures(
@@ -284,7 +276,7 @@ def render_page(page: Page) -> str:
     environment.filters |= {"inline": inline, "markdown": render, "whole": _whole}
     style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))
     template = environment.get_template("page.html.j2")
-    return template.render(page=page, style=style, chips=_CHIPS, marks=_MARKS)
+    return template.render(page=page, style=style, chips=_CHIPS)
 
 
 def _whole(text: str) -> str:
