@@ -152,7 +152,7 @@ def test_the_offline_rl_study_shows_its_figures_and_whose_data_they_are_of(sourc
         **{"units": {}, "latency_task": "halfcheetah", "observations": "normalised"},
     )
     elements = Elements(page(sections=shown))
-    tables = {"rl_table1", "rl_scores", "rl_emptied_layers", "rl_datasets"}
+    tables = {"rl_table1", "rl_scores", "rl_layers_emptied", "rl_datasets"}
     assert {part.anchor for part in shown} <= set(KEYS)
     assert {attrs.get("id") for _, attrs in elements.seen} >= set(TITLES) | tables
     assert ("easier to clone" in elements.text) == (source == "collected")
@@ -246,9 +246,9 @@ def records(tmp_path, monkeypatch):
 def test_below_a_figure_stand_rule_script_keys_and_data(records):
     made = origins(records)
     files = ["results/rl/a/scores.csv"]
-    made["rl_table"] = origin_on_page(files, records)
+    made["rl_rows"] = origin_on_page(files, records)
     figure = PageFigure("rl_figure2", "Figure 2.", "", "data:,")
-    table = Table("rl_table", "T", "", (("", "a"), ("", "b")), (("1", "2"),))
+    table = Table("rl_rows_best", "T", "", (("", "a"), ("", "b")), (("1", "2"),))
     parts = study(sections=[Section("s", "S", "", [figure], [table])], keys={"s": ("rl.sweeps",)})
     elements = Elements(page(studies=[parts], made=made))
     text = " ".join(elements.text.split())

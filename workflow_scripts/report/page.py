@@ -25,8 +25,7 @@ with job(snakemake):
     parts, made = [], origins(jobs)
     for name, study in studies().items():
         shown, settings = page_files(name, files), params.settings[name]
-        for table, key in study.TABLE_INPUTS.items():
-            made[table] = origin_on_page(shown[key], jobs)
+        made = {f"{name}_{key}": origin_on_page(paths, jobs) for key, paths in shown.items()} | made
         parts.append(
             PageStudy(
                 anchor=name,

@@ -2,11 +2,10 @@
 
 Each has the same two modules for all others to ask. `workflow` says what its rules ask, from
 config. `study` has a TITLE, the PAPER's (Markdown), its CLAIMS, the TITLES of its figures, KEYS of
-the config by the section of the page that they shape, TABLE_INPUTS (of tables that are no products,
-the page's input with their rows), and functions of the files and settings that `workflow` names:
-`verdicts` on each claim, `glance` (its part of the first screen), `sections` of the page; and
-`predictions`, the unmet needs of each claim for a run that has not begun. Its rules stand in
-rules/<name>.smk.
+the config by the section of the page that they shape, and functions of the files and settings that
+`workflow` names: `verdicts` on each claim, `glance` (its part of the first screen), `sections` of
+the page; and `predictions`, the unmet needs of each claim for a run that has not begun. Its rules
+stand in rules/<name>.smk.
 """
 
 from collections.abc import Mapping

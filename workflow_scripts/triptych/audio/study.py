@@ -18,7 +18,7 @@ PAPER = (
     "*CP-JKU's submission to Task 6b of the DCASE2023 challenge: audio retrieval with PaSST and "
     "GPT-augmented captions* (Primus, Koutini and Widmer, 2023)"
 )
-TITLES, KEYS, TABLE_INPUTS = page.TITLES, page.KEYS, page.TABLE_INPUTS
+TITLES, KEYS = page.TITLES, page.KEYS
 SHOWN = ("table1", "table2", "ensembles", "leaks", "beyond")
 
 

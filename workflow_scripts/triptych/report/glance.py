@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
+
 from triptych.report.embedding import Embedded, preview
+from triptych.report.tables import number
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +44,14 @@ class Bars:
         ends = [end for bar in self.bars for end in (bar.value, bar.high) if math.isfinite(end)]
         longest = max(ends, default=0) or 1
         return 0 if math.isnan(length) else round(100 * min(max(length / longest, 0), 1), 2)
+
+
+def interval_bars(rows: pd.DataFrame, digits: int) -> list[Bar]:
+    """A bar for each row: its label, value, low, high and strong, and its group if there is one."""
+    return [
+        Bar(text=number(row["value"], digits), **{str(name): cell for name, cell in row.items()})
+        for row in rows.to_dict("records")
+    ]
 
 
 @dataclass(frozen=True)

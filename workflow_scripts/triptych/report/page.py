@@ -35,7 +35,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 LARGEST_VIDEO = 500_000  # bytes of a video that the page still holds
-LONGEST_MEASURED = 90  # letters in a claim's row, of whole phrases; unfolded, it has them all
+SHOWN = ("id", "verdict", "measured", "interval", "reason", "seen")  # of results/claims.csv
 _CHIPS = {
     REPRODUCED: "yes",
     NOT_REPRODUCED: "no",
@@ -125,8 +125,8 @@ class Section:
 class PageClaim:
     """A claim of a paper with this run's verdict and the rule that led to it.
 
-    published: what the paper says, in a few words. price: what it would take to test it. seen: with
-    substitutes, the direction and what they are.
+    measured: phrases with semicolons between. published: what the paper says, in a few words.
+    price: what it would take to test it. seen: with substitutes, the direction and what they are.
     """
 
     id: str
@@ -134,9 +134,9 @@ class PageClaim:
     where: str
     criterion: str
     verdict: str
-    measured: Sequence[str]
+    measured: str
     interval: str
-    reason: Sequence[str]
+    reason: str
     published: str = ""
     price: str = ""
     seen: str = ""
@@ -154,15 +154,9 @@ class PageClaim:
 
     @property
     def brief(self) -> str:
-        """The first measurements, and how many more there are; untested, what it would take."""
-        needs = [self.price] if self.price else self.reason
-        phrases = needs if self.verdict == NOT_TESTABLE else self.measured
-        text = next(iter(phrases), "")
-        for count, phrase in enumerate(phrases[1:], 1):
-            if len(text) + len(phrase) > LONGEST_MEASURED:
-                return f"{text}; and {len(phrases) - count} more"
-            text = f"{text}; {phrase}"
-        return text or DASH
+        """What was measured; of an untested claim, what it would take."""
+        needs = self.price or self.reason
+        return (needs if self.verdict == NOT_TESTABLE else self.measured) or DASH
 
 
 @dataclass(frozen=True)
@@ -193,8 +187,8 @@ class PageStudy:
 
 @dataclass(frozen=True)
 class Page:
-    """Contents of the page. timings: a bar for each rule. made: origins by the name of a figure or
-    table, or by the path of a film. colophon: Markdown."""
+    """Contents of the page. timings: a bar for each rule. made: origins by the name of a product or
+    of the page's input, or by path. colophon: Markdown."""
 
     subtitle: str
     scale: str
@@ -210,6 +204,11 @@ class Page:
         counts = Counter(claim.verdict for study in self.studies for claim in study.claims)
         words = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _CHIPS if counts[verdict])
         return f"{self.scale[:1].upper()}{self.scale[1:]} run, {counts.total()} claims: {words}"
+
+    def origin(self, name: str) -> Origin | None:
+        """The origin of an item: that of the longest name in `made` with which its own begins."""
+        names = [known for known in self.made if f"{name}_".startswith(f"{known}_")]
+        return self.made.get(max(names, key=len, default=""))
 
 
 def page_figures(
@@ -249,19 +248,13 @@ def page_claims(
     own = verdicts[verdicts["id"].str.startswith(f"{study}-")]
     return [
         PageClaim(
-            **{str(key): row[key] for key in ("id", "verdict", "interval", "seen")},
+            **{name: row[name] for name in SHOWN},
             **{key: listed[row["id"]].get(key, "") for key in ("claim", "where", "published")},
-            measured=_phrases(row["measured"]),
-            reason=_phrases(row["reason"]),
             criterion=criteria[row["id"]],
             price=prices.get(row["id"], ""),
         )
         for row in own.astype(object).fillna("").to_dict("records")
     ]
-
-
-def _phrases(text: str) -> list[str]:
-    return [*filter(None, text.split("; "))]
 
 
 def render_page(page: Page) -> str:

@@ -12,7 +12,7 @@ from triptych.rl.report import page
 from triptych.rl.report.claims import CLAIMS
 from triptych.rl.report.claims_facts import planned_facts, read_run
 
-TITLES, KEYS, TABLE_INPUTS = page.TITLES, page.KEYS, page.TABLE_INPUTS
+TITLES, KEYS = page.TITLES, page.KEYS
 TITLE = "Single-shot pruning for offline RL"
 PAPER = (
     "*Single-Shot Pruning for Offline Reinforcement Learning* (Arnob, Ohib, Plis and Precup, 2021)"

@@ -14,7 +14,7 @@ from triptych.style.report.claims import CLAIMS
 from triptych.style.report.claims_facts import planned_facts, read_run
 from triptych.style.report.page import style_sections
 
-TITLES, KEYS, TABLE_INPUTS = page.TITLES, page.KEYS, page.TABLE_INPUTS
+TITLES, KEYS = page.TITLES, page.KEYS
 TITLE = "Style transfer of images and videos"
 PAPER = "*Style Transfer of Images and Videos* (Shen and Wang, 2022)"
 

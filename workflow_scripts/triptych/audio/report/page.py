@@ -8,7 +8,7 @@ from triptych.audio.report.rows import AudioStudy
 from triptych.audio.report.tables import table2_tables
 from triptych.audio.report.tables_leaks import leaks_tables
 from triptych.audio.report.tables_others import beyond_table, ensembles_tables, table1_table
-from triptych.report.glance import Bar, Bars, Glance
+from triptych.report.glance import Bars, Glance, interval_bars
 from triptych.report.page import PageFigure, Section
 from triptych.report.tables import DASH, MINUS
 
@@ -26,14 +26,6 @@ KEYS = {
     "audio-beyond": ("audio.pairs", "audio.stages", "audio.ensemble"),
 }
 """Keys of the config that shape each section."""
-TABLE_INPUTS = {
-    "audio_table2_published": "table2",
-    "audio_ensembles_replicated": "ensembles",
-    "audio_ledger": "leaks",
-    "audio_removed": "leaks",
-    "audio_beyond_table": "beyond",
-}
-"""The page's input behind each table that is no product of its own."""
 
 RESULTS = (
     "Recordings and captions are projected into one space; a caption is a query, and clips are "
@@ -184,6 +176,10 @@ def glance(table2: pd.DataFrame) -> Glance:
     precision = means.xs("map_at_10").reindex([*SYSTEMS])
     recall = means.xs("r_at_10")["value"].reindex([*SYSTEMS])
     value = precision["value"]
+    bars = precision[value.notna()].assign(
+        label=[name for kind, name in SYSTEMS.items() if value.notna()[kind]],
+        strong=lambda rows: ~rows.index.isin(["chance", "untrained", "keywords"]),
+    )
     data = ", ".join(sorted(set(run["data"])))
     return Glance(
         sentence=f"Searching {run['clips'].max():.0f} recordings by a sentence, the ensemble has "
@@ -196,17 +192,7 @@ def glance(table2: pd.DataFrame) -> Glance:
         ],
         bars=Bars(
             f"mAP@10 in percent with 95% intervals over recordings: {data}.",
-            [
-                Bar(
-                    label=SYSTEMS[str(kind)],
-                    value=row["value"],
-                    text=f"{row['value']:.1f}",
-                    low=row["low"],
-                    high=row["high"],
-                    strong=kind not in ("chance", "untrained", "keywords"),
-                )
-                for kind, row in precision[value.notna()].iterrows()
-            ],
+            interval_bars(bars, 1),
         ),
     )
 

@@ -226,7 +226,7 @@ def _counts_table(counts: pd.DataFrame) -> Table:
         rows.append((*named, *(number(cell, 0) for cell in line)))
     rows.append(("all", "", *(number(total, 0) for total in totals)))
     return Table(
-        name="audio_ledger",
+        name="audio_leaks_ledger",
         title="What each corpus trains on.",
         caption=(
             "Clips; beside the name of a corpus its rule of exclusion. Leaked: trained on although "
@@ -252,7 +252,7 @@ def _reasons_table(reasons: pd.DataFrame) -> Table:
         for _, row in reasons.iterrows()
     )
     return Table(
-        name="audio_removed",
+        name="audio_leaks_removed",
         title="Why clips were removed.",
         caption=(
             "From the corpus of Table 2. A clip with several reasons counts in each line."

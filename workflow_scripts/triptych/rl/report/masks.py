@@ -149,7 +149,7 @@ def emptied_table(layers: pd.DataFrame) -> Table:
     )
     headers = ("Networks", "Method", "Sparsity", "Layers", "Task (number of seeds)")
     return Table(
-        name="rl_emptied_layers",
+        name="rl_layers_emptied",
         title="Layers that a mask emptied.",
         caption=(
             "No weight of the layer survives, so that only biases pass it."

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from triptych.report.glance import Bar, Bars, Glance
+from triptych.report.glance import Bars, Glance, interval_bars
 from triptych.report.page import PageFigure, Section
 from triptych.report.palette import label
 from triptych.report.tables import DASH, TIMES, Table, number
@@ -50,8 +50,6 @@ KEYS = {
     "data": ("rl.tasks", "rl.collect"),
 }
 """Keys of the config that shape each section."""
-TABLE_INPUTS = {"rl_emptied_layers": "layers", "rl_datasets": "datasets"}
-"""The page's input behind each table that is no product of its own."""
 
 SCORE_FIGURES = (
     *("rl_figure1", "rl_figure1_curves", "rl_figure2", "rl_figure2_curves"),
@@ -240,20 +238,13 @@ def glance(
     sums = table1.groupby(["method", "format"])["value"].sum(min_count=len(NETWORK_LABELS))
     smaller = sums.get((DENSE, "dense"), float("nan")) / sums.get(("snip", "coo"), float("nan"))
     acting = latency[(latency["part"] == "actor") & (latency["batch"] == 1)]
-    bars = [
-        Bar(
-            label=label(METHOD_LABELS, method),
-            value=row["value"],
-            text=number(row["value"], 0),
-            low=row["low"],
-            high=row["high"],
-            group=label(TASK_LABELS, str(task)),
-            strong=method != DENSE,
-        )
-        for task, part in rows[rows["task"] != ALL_TASKS].groupby("task")
-        for method in methods
-        for _, row in part[part["method"] == method].iterrows()
-    ]
+    bars = rows[(rows["task"] != ALL_TASKS) & rows["method"].isin(methods)]
+    bars = bars.assign(place=bars["method"].map(methods.index)).sort_values(["task", "place"])
+    bars = bars[["value", "low", "high"]].assign(
+        label=[label(METHOD_LABELS, str(method)) for method in bars["method"]],
+        group=[label(TASK_LABELS, str(task)) for task in bars["task"]],
+        strong=bars["method"] != DENSE,
+    )
     return Glance(
         sentence=f"{algorithm} scores {number(dense, 0)} with all weights and {number(pruned, 0)} "
         f"with {sparsity} of them pruned before training by {label(METHOD_LABELS, first)}: means "
@@ -265,6 +256,6 @@ def glance(
         ],
         bars=Bars(
             f"Normalised score, dense and at {sparsity} sparsity, with 95% intervals over seeds.",
-            bars,
+            interval_bars(bars, 0),
         ),
     )

@@ -44,8 +44,6 @@ KEYS = {
     "quality": ("style.quality", "style.backbones.validation"),
 }
 """Keys of the config that shape each section."""
-TABLE_INPUTS = {"style_networks": "stylised"}
-"""The page's input behind each table that is no product of its own."""
 
 VERSIONS = (
     "Version 1 (after Gatys et al.) optimises the pixels of one image. Version 2 (after Johnson et "

@@ -89,7 +89,7 @@ def networks_table(stylised: pd.DataFrame) -> Table:
         rows.append((*named, *counts, size, duration(float(image["seconds"]))))
     headers = ("Style", "Network", "Channels", "Batches", "Largest image", "Time")
     return Table(
-        name="style_networks",
+        name="style_stylised_networks",
         title="Networks.",
         caption=(
             "Shipped networks come with the repository, trained by the same rules in a longer run; "

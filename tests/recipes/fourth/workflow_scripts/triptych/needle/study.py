@@ -15,7 +15,6 @@ from triptych.report.page import PageFigure, Section
 __all__ = ["CLAIMS", "PAPER", "TITLE", "TITLES", "glance", "predictions", "sections", "verdicts"]
 
 KEYS = {"needle-pi-section": ("needle.throws", "needle.seeds")}
-TABLE_INPUTS: dict[str, str] = {}
 TITLE = "Pi by throwing needles"
 PAPER = "*Essai d'arithmétique morale* (Buffon, 1777)"
 
