@@ -5,9 +5,6 @@ from triptych.studies import page_input
 REPORT_FIGURES = [name for study in STUDIES.values() for name in study.figures]
 TEMPLATES = "workflow_scripts/triptych/report/templates"
 TEMPLATE_NAMES = ["page.html.j2", "table.html.j2", "style.css"]
-PACKAGES = (
-    "torch tokenizers opencv-python-headless av mujoco gymnasium numpy snakemake python"
-)
 
 
 # What is drawn together with others is a target all the same.
@@ -132,7 +129,6 @@ rule report_page:
         scale=SCALE,
         facts={name: study.facts() for name, study in STUDIES.items()},
         settings={name: study.page[1] for name, study in STUDIES.items()},
-        packages=PACKAGES.split(),
         provenance=module_param("results/provenance"),
         code=code("report_page"),
     script:

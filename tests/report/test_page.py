@@ -94,7 +94,7 @@ def study(**changes):
 
 def page(claims=(), sections=(), **changes):
     fields = {"subtitle": "What they are.", "scale": "demo"}
-    fields |= {"studies": [study(claims=claims, sections=sections)], "versions": {}}
+    fields |= {"studies": [study(claims=claims, sections=sections)]}
     fields |= {"timings": Bars("", []), "colophon": "MIT."}
     return render_page(Page(**{**fields, **changes}))
 
@@ -122,7 +122,6 @@ def test_text_from_data_never_becomes_an_element(evil):
     hostile = page(
         **{"subtitle": evil, "scale": evil, "colophon": f"{evil}\n\n- {evil}\n\n# {evil}"},
         studies=[PageStudy(evil, evil, evil, {evil: evil}, judged, [section(evil)])],
-        versions={evil: evil},
     )
     elements = Elements(hostile)
     assert "script" not in {tag for tag, _ in elements.seen}
@@ -250,7 +249,7 @@ def test_below_a_figure_stand_rule_script_keys_and_data(records):
     figure = PageFigure("rl_figure2", "Figure 2.", "", "data:,")
     table = Table("rl_rows_best", "T", "", (("", "a"), ("", "b")), (("1", "2"),))
     parts = study(sections=[Section("s", "S", "", [figure], [table])], keys={"s": ("rl.sweeps",)})
-    elements = Elements(page(studies=[parts], made=made))
+    elements = Elements(page(studies=[parts], origins=made))
     text = " ".join(elements.text.split())
     for shown in ("rl_draw_figure2", "workflow_scripts/rl/draw_figure1.py", "rl_train (2 jobs)"):
         assert shown in text

@@ -8,7 +8,7 @@ import yaml
 from triptych.core.files import atomic_path, read_frames
 from triptych.core.job import job
 from triptych.core.provenance import SOURCE
-from triptych.report.jobs import origin_on_page, origins, time_by_rule, versions
+from triptych.report.jobs import origin_on_page, origins, time_by_rule
 from triptych.report.manifest import of_this_run, read_records
 from triptych.report.page import Page, PageStudy, page_claims, page_figures, render_page
 from triptych.scale import deciding
@@ -22,10 +22,13 @@ with job(snakemake):
     published = read_frames(files.published_claims)
     sources = yaml.safe_load(Path(files.sources).read_text("utf-8"))
     larger = deciding(params.scale, SOURCE, sources)
-    parts, made = [], origins(jobs)
+    parts = []
+    by_name = origins(jobs)
     for name, study in studies().items():
-        shown, settings = page_files(name, files), params.settings[name]
-        made = {f"{name}_{key}": origin_on_page(paths, jobs) for key, paths in shown.items()} | made
+        shown = page_files(name, files)
+        settings = params.settings[name]
+        inputs = {f"{name}_{key}": origin_on_page(paths, jobs) for key, paths in shown.items()}
+        by_name = inputs | by_name
         parts.append(
             PageStudy(
                 anchor=name,
@@ -45,9 +48,8 @@ with job(snakemake):
         scale=params.scale,
         studies=parts,
         timings=time_by_rule(jobs),
-        versions=versions(jobs, params.packages),
         colophon=Path(files.colophon).read_text(encoding="utf-8"),
-        made=made,
+        origins=by_name,
     )
     with atomic_path(snakemake.output[0]) as temporary:
         temporary.write_text(render_page(page), encoding="utf-8")

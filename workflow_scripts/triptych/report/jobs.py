@@ -1,4 +1,4 @@
-"""Jobs of a run: the origin of each product, time and memory by rule, versions of packages."""
+"""Jobs of a run: the origin of each product, and time and memory by rule."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -96,12 +96,3 @@ def _seconds(path: str, record: Record) -> float:
     if not file.is_file():
         return float(record["seconds"])
     return float(pd.read_csv(file, sep="\t")["s"].iloc[-1]) + sum(record["attempts"][:-1])
-
-
-def versions(records: Mapping[str, Record], names: Sequence[str]) -> dict[str, str]:
-    """Versions of the named packages as the jobs report them (several where they differ)."""
-    values: dict[str, set[str]] = {name: set() for name in names}
-    for record in records.values():
-        for name in values.keys() & record["packages"].keys():
-            values[name].add(record["packages"][name])
-    return {name: ", ".join(sorted(texts)) for name, texts in values.items() if texts}

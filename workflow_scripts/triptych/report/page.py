@@ -154,7 +154,7 @@ class PageClaim:
 
     @property
     def brief(self) -> str:
-        """What was measured; of an untested claim, what it would take."""
+        """Measurements, or what a test of an untested claim would take."""
         needs = self.price or self.reason
         return (needs if self.verdict == NOT_TESTABLE else self.measured) or DASH
 
@@ -187,16 +187,15 @@ class PageStudy:
 
 @dataclass(frozen=True)
 class Page:
-    """Contents of the page. timings: a bar for each rule. made: origins by the name of a product or
+    """Contents of the page. timings: a bar for each rule. origins: by the name of a product or
     of the page's input, or by path. colophon: Markdown."""
 
     subtitle: str
     scale: str
     studies: Sequence[PageStudy]
     timings: Bars
-    versions: Mapping[str, str]
     colophon: str
-    made: Mapping[str, Origin] = field(default_factory=dict)
+    origins: Mapping[str, Origin] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -206,9 +205,9 @@ class Page:
         return f"{self.scale[:1].upper()}{self.scale[1:]} run, {counts.total()} claims: {words}"
 
     def origin(self, name: str) -> Origin | None:
-        """The origin of an item: that of the longest name in `made` with which its own begins."""
-        names = [known for known in self.made if f"{name}_".startswith(f"{known}_")]
-        return self.made.get(max(names, key=len, default=""))
+        """The origin of an item: of the longest name in `origins` with which its own begins."""
+        names = [known for known in self.origins if f"{name}_".startswith(f"{known}_")]
+        return self.origins.get(max(names, key=len, default=""))
 
 
 def page_figures(
@@ -245,7 +244,7 @@ def page_claims(
     """
     criteria = {claim.id: claim.criterion for claim in claims}
     listed = published.astype(object).fillna("").set_index("id").to_dict("index")
-    own = verdicts[verdicts["id"].str.startswith(f"{study}-")]
+    of_study = verdicts[verdicts["id"].str.startswith(f"{study}-")]
     return [
         PageClaim(
             **{name: row[name] for name in SHOWN},
@@ -253,7 +252,7 @@ def page_claims(
             criterion=criteria[row["id"]],
             price=prices.get(row["id"], ""),
         )
-        for row in own.astype(object).fillna("").to_dict("records")
+        for row in of_study.astype(object).fillna("").to_dict("records")
     ]
 
 

@@ -195,7 +195,8 @@ def glance(table1: pd.DataFrame, stylised: pd.DataFrame, painted: Sequence[str])
     cells = timed.drop_duplicates("column").set_index("column").reindex(columns)
     network, optimised, faster = (_digits(value) for value in cells["value"])
     scaled = ", scaled up" if cells["counts"]["vgg"] == SCALED else ""
-    size, evaluations = number(both.max(), 0), number(cells["evaluations"]["vgg"], 0)
+    size = number(both.max(), 0)
+    evaluations = number(cells["evaluations"]["vgg"], 0)
     texts = (
         f"The photograph {names[0]} painted in the style of {names[1]} by a network",
         f"The photograph {names[0]} as it was before it was painted",
