@@ -245,7 +245,7 @@ def test_the_help_names_every_style_that_is_shipped(capsys):
         main(["stylize", "--help"])
     printed = " ".join(capsys.readouterr().out.split())
     shipped = {entry.painting for entry in catalogue.catalogue() if entry.kind == "shipped"}
-    assert len(shipped) == 8 and all(f"{name}, " in printed for name in shipped)
+    assert shipped and all(f"{name}, " in printed for name in shipped)
 
 
 def test_networks_are_listed_with_origin_and_batches(networks, capsys):

@@ -69,7 +69,7 @@ def find_network(style: str) -> tuple[Path, str, str]:
     """The network's file, its style there, and a sentence that says which one it is.
 
     style: a painting's name, `name@kind` ("swirls@shipped", "swirls@plain"), a file, or a mixture
-    of a conditional network's styles ("swirls:2+ink:1"). A bare name is the shipped network's
+    of a conditional network's styles ("swirls:2+waves:1"). A bare name is the shipped network's
     where there is one. Raises InputError for what is none of these.
     """
     if Path(style).suffix and Path(style).is_file():

@@ -23,9 +23,9 @@ DESCRIPTION = (
     """\
 Paint photographs and videos in a style.
 
-By default a trained network paints an image in a second or less, at its own size. With --optimize
-the image itself is optimised towards a painting of your choice (Gatys et al. 2016), which takes
-minutes.
+By default a trained network paints an image in a second or less, at its own size. --optimize paints
+better: the image itself is optimised towards a painting of your choice (Gatys et al. 2016), which
+takes a minute or two.
 
 """
     + NOT_USED

@@ -13,7 +13,7 @@ from triptych.style.network.mixtures import styles_of
 from triptych.style.network.network import TransformationNetwork
 from triptych.style.network.network_files import load_network
 
-SHIPPED = "resources/style/networks/eight_styles.safetensors"
+SHIPPED = "resources/style/networks/four_styles.safetensors"
 
 
 def initial_network(architecture: Architecture, seed: int) -> TransformationNetwork:

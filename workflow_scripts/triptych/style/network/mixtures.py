@@ -32,7 +32,7 @@ def styles_of(path: Path) -> list[str]:
 
 
 def mixture(style: str, styles: Sequence[str], where: str) -> list[float]:
-    """The weight of each of `styles`, adding up to one, in "swirls" or "swirls:2+ink:1".
+    """The weight of each of `styles`, adding up to one, in "swirls" or "swirls:2+waves:1".
 
     A weight that isn't given is 1. Raises InputError for another name or weight; where: whose
     styles they are.
@@ -50,7 +50,7 @@ def mixture(style: str, styles: Sequence[str], where: str) -> list[float]:
 
 
 def weighted(text: str) -> list[tuple[str, float | None]]:
-    """Names and weights of "swirls:2+ink:1": 1 where none is given, None for none above 0."""
+    """Names and weights of "swirls:2+waves:1": 1 where none is given, None for none above 0."""
     parts = []
     for part in text.split("+"):
         name, _, weight = part.partition(":")

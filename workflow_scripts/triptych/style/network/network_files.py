@@ -38,7 +38,7 @@ def load_network(
     """The network and its record from `save_network`'s file or pytorch/examples' checkpoint.
 
     style: of a conditional network, whose record names its `styles`: one, or several mixed by
-    weights ("swirls:2+ink:1"). Of a checkpoint (.pth, .model, .pt) the architecture is inferred
+    weights ("swirls:2+waves:1"). Of a checkpoint (.pth, .model, .pt) the architecture is inferred
     from the tensors' shapes, and the record names the file only. The network is on the CPU, in
     float32 and in evaluation mode. Raises InputError for any other file.
     """
