@@ -40,7 +40,8 @@ class Point(gymnasium.Env):
         return self.faults.get("reset", (self.observation(), {}))
 
     def observation(self):
-        return self.faults.get("observation", self.np_random.normal(size=2))
+        found = self.faults.get("observation", self.np_random.normal(size=2))
+        return found() if callable(found) else found
 
     def step(self, action):
         assert self.action_space.contains(action), f"{action!r} is not in {self.action_space}"
@@ -244,6 +245,28 @@ def test_bounds_that_no_action_comes_near_are_refused(tmp_path):
     path = written(tmp_path / "mine.hdf5", columns([30] * 3))
     with pytest.raises(DatasetError, match="actions: expected actions that use their bounds"):
         prepared(path, task(low=[-65504.0], high=[65504.0]))
+
+
+def test_a_compression_that_needs_a_plugin_is_named(tmp_path):
+    """HDF5 says of such data that a folder of plugins can't be opened."""
+    path = written(tmp_path / "mine.hdf5", columns([30]))
+    with h5py.File(path, "a") as stream:
+        del stream["rewards"]
+        made = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        made.set_chunk((30,))
+        made.set_filter(32001, h5py.h5z.FLAG_OPTIONAL, ())
+        space = h5py.h5s.create_simple((30,))
+        stored = h5py.h5d.create(stream.id, b"rewards", h5py.h5t.IEEE_F32LE, space, made)
+        stored.write_direct_chunk((0,), np.ones(30, "f4").tobytes())
+    with pytest.raises(DatasetError, match=r"rewards: .*found HDF5's filter 32001.*with gzip"):
+        prepared(path)
+
+
+def test_an_environment_whose_seed_changes_nothing_is_told(caplog):
+    try_environment(task())
+    assert not caplog.text
+    try_environment(task(observation=lambda: np.random.default_rng().normal(size=2)))
+    assert "mine: two resets with one seed differ" in caplog.text
 
 
 def linked(folder, made):

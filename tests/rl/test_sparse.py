@@ -150,7 +150,7 @@ def test_runs_train_sparsely_by_the_density_of_what_learns_where_masks_stay():
 def test_a_trained_stack_has_the_layout_of_a_dense_one(narrow, transitions, tmp_path):
     parameters, masks = stack(BCQ, narrow, torch.float32)
     masks = {name: mask | (torch.arange(3) == 1)[:, None, None] for name, mask in masks.items()}
-    rows, found = runs("snip", "dense", "grasp"), []
+    rows, found, shown = runs("snip", "dense", "grasp"), [], []
     kept = {name: mask.numpy() for name, mask in masks.items()}
     for sparse in ((), (0, 2)):
         settings = TrainingSettings(
@@ -170,9 +170,14 @@ def test_a_trained_stack_has_the_layout_of_a_dense_one(narrow, transitions, tmp_
                 settings,
                 Checkpoint(tmp_path / str(len(sparse)), "x"),
                 Never(),
+                lambda scores, losses: shown.append((scores, losses)),
             )
         )
     expected, ours = found
+    # Both tables are there after each evaluation, the last of them whole.
+    assert [sorted(set(scores["update"])) for scores, _ in shown] == [[10], [10, 20]] * 2
+    assert [len(losses) for _, losses in shown] == [3, 6, 3, 6]
+    pd.testing.assert_frame_equal(shown[-1][0], ours.scores)
     for name, array in expected.arrays.items():
         assert ours.arrays[name].dtype == array.dtype
         np.testing.assert_allclose(ours.arrays[name], array, rtol=0, atol=1e-5)

@@ -57,6 +57,14 @@ with job(snakemake):
         precision=precision,
         sparse=() if precision == "bf16" else sparse,
     )
+
+    def write_histories(scores: pd.DataFrame, losses: pd.DataFrame) -> None:
+        """Write both tables, which grow while the training runs."""
+        if params.max_transitions:
+            scores = scores.assign(trained_on=params.max_transitions)
+        write_csv(scores, output.scores)
+        write_csv(losses, output.losses)
+
     decided = {"training": {**training, "precision": precision}, "sparse": settings.sparse}
     trained = train(
         pruned,
@@ -70,12 +78,9 @@ with job(snakemake):
             params.checkpoint, fingerprint({**dict(params.items()), **decided}, snakemake.input)
         ),
         StopRequest(scheduler_limit(snakemake.resources.get("runtime"))),
+        write_histories,
     )
+    write_histories(trained.scores, trained.losses)
     pruned = replace(pruned, masks=trained.masks or pruned.masks)
     pruned.write(output.masks, output.layers, output.inputs, output.sizes)
-    scores = trained.scores
-    if params.max_transitions:
-        scores = scores.assign(trained_on=params.max_transitions)
-    write_csv(scores, output.scores)
-    write_csv(trained.losses, output.losses)
     write_policies(output.policies, policies_of(rows, trained, settings))

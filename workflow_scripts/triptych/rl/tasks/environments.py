@@ -1,6 +1,7 @@
 """Episodes of any task in lock-step, with actions in [-1, 1] whatever the environment's bounds."""
 
 import json
+import logging
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -14,6 +15,8 @@ from triptych.core.errors import InputError
 from triptych.rl.tasks.locomotion import Array, Flags, Locomotion
 from triptych.rl.tasks.spaces import Spaces, brief, expected_space
 from triptych.rl.tasks.task import HORIZON, SIZES, Task
+
+logger = logging.getLogger(__name__)
 
 TRIED_STEPS = 300
 """Steps of `try_environment`."""
@@ -58,7 +61,12 @@ def try_environment(task: Task) -> Spaces:
         size, generator = episodes.action_size, np.random.default_rng(0)
         actions = generator.uniform(-1, 1, (TRIED_STEPS, 1, size))
         actions[:2] = [[-np.ones(size)], [np.ones(size)]]
-        episodes.reset([0])
+        if not np.allclose(episodes.reset([0]), episodes.reset([0])):
+            logger.warning(
+                "%s: two resets with one seed differ, so its scores can't be repeated; "
+                "draw from self.np_random after super().reset(seed=seed)",
+                task.name,
+            )
         for step, action in enumerate(actions):
             _, _, ended = episodes.step(action, np.ones(1, bool))
             if ended:

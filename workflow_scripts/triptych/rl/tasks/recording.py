@@ -154,6 +154,11 @@ def _check_shape_and_dtype(path: PathLike, dataset: h5py.Dataset, key: str, rows
     if len(dataset) != rows:
         expected = f"{rows} rows, as many as observations"
         raise DatasetError(path, key, expected, f"{len(dataset)} rows")
+    made = dataset.id.get_create_plist()
+    filters = [made.get_filter(i)[0] for i in range(made.get_nfilters())]
+    if missing := [code for code in filters if not h5py.h5z.filter_avail(code)]:
+        found, advice = f"HDF5's filter {missing[0]}, a plugin", "Write it again, with gzip."
+        raise DatasetError(path, key, "a compression of HDF5 itself", found, advice)
 
 
 def _stored_bytes(path: PathLike, dataset: h5py.Dataset) -> int:

@@ -77,10 +77,12 @@ def train(
     settings: TrainingSettings,
     checkpoint: Checkpoint,
     stop: Stop,
+    show: Callable[[pd.DataFrame, pd.DataFrame], None] = lambda scores, losses: None,
 ) -> TrainedStack:
     """Train and score K runs of one task side by side, from a stack's initial weights and masks.
 
-    A run's result does not depend, but for rounding, on the runs beside it. Raises `Stopped` after
+    A run's result does not depend, but for rounding, on the runs beside it. show: is given the
+    histories of scores and losses so far, after each evaluation. Raises `Stopped` after
     saving when `stop` asks, and DivergedError when every run has diverged (`DivergedRuns`).
     """
     rows, device = stack.rows, data.rewards.device
@@ -106,7 +108,7 @@ def train(
     if settings.sparse:
         counts = len(settings.sparse), len(rows)
         logger.info("%d of %d runs train with their kept weights alone", *counts)
-    run = _Training(rows, learner, data.scaling, settings, stop)
+    run = _Training(rows, learner, data.scaling, settings, stop, show)
     loop_settings = LoopSettings(
         settings.updates, ("update", "updates"), POLL, settings.checkpoint_every
     )
@@ -141,9 +143,10 @@ class _Training:
         scaling: Scaling | None,
         settings: TrainingSettings,
         stop: Stop,
+        show: Callable[[pd.DataFrame, pd.DataFrame], None],
     ) -> None:
         self._rows, self._learner, self._stop, self._scaling = rows, learner, stop, scaling
-        self._settings = settings
+        self._settings, self._show = settings, show
         self.task = str(rows["task"].iloc[0])
         self.seeds = [int(seed) for seed in rows["seed"]]
         self.done = 0
@@ -196,7 +199,15 @@ class _Training:
         names = [f"{network}_loss" for network in self._learner.networks]
         self._losses.append({"update": self.done, **dict(zip(names, means, strict=True))})
         self._summed.zero_()
+        self._show(*self._histories())
         return True
+
+    def _histories(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Scores and losses, each row with its run's keys in front."""
+        keys = self._rows.reset_index(drop=True)
+        columns = [f"{network}_loss" for network in self._learner.networks]
+        losses = pd.DataFrame(self._losses).explode(columns)
+        return _named(pd.DataFrame(self._scores), keys), _named(losses, keys)
 
     def _scored(self) -> list[dict[Any, Any]]:
         """Scores of the networks, one record a policy, algorithm and episode; of runs that have
@@ -245,18 +256,19 @@ class _Training:
         self._learner.portion.size = state["portion"]
         self._summed.copy_(state["summed"])
         self._diverged.seen = state["diverged"]
+        if self._scores:
+            self._show(*self._histories())
 
     def trained(self) -> TrainedStack:
-        """Arrays and tables, each row with its run's keys in front."""
-        keys = self._rows.reset_index(drop=True)
-        columns = [f"{network}_loss" for network in self._learner.networks]
+        """Arrays and tables."""
+        scores, losses = self._histories()
         arrays = dict(self._learner.parameters)
         if self._scaling:
             arrays |= {SHIFT: self._scaling.shift, SCALE: self._scaling.scale}
         return TrainedStack(
             arrays={name: value.detach().cpu().numpy() for name, value in arrays.items()},
-            scores=_named(pd.DataFrame(self._scores), keys),
-            losses=_named(pd.DataFrame(self._losses).explode(columns), keys),
+            scores=scores,
+            losses=losses,
             masks={},
         )
 
