@@ -191,6 +191,10 @@ def _decoded(stream: BinaryIO, what: str, at_least: int | None, shorter: int | N
         if image.mode == "F" and not np.isfinite(np.asarray(image)).all():
             raise InputError(f"{what}: holds NaN or infinity; expected finite numbers")
         upright = _upright(image, what)
+        key = upright.info.get("transparency")
+        if upright.mode == "RGB" and isinstance(key, tuple) and max(key) > 255:
+            # A PNG of 16 bits, of which Pillow keeps the upper 8, and the whole key.
+            upright.info["transparency"] = tuple(value >> 8 for value in key)
         if image.mode in DEEP:
             upright.info["white"] = _white(image, what)
         elif large and shorter is not None:
@@ -342,8 +346,9 @@ def planes(image: Image.Image) -> tuple[Planes, Planes | None]:
     if image.mode in DEEP:
         return _deep_grey(image)
     if image.has_transparency_data:
-        alpha = _scaled(np.asarray(image.convert("RGBA").getchannel("A"))[:, :, None])
-        opaque = image.getchannel("L") if image.mode == "LA" else image.convert("RGB")
+        with_alpha = image.convert("RGBA")
+        alpha = _scaled(np.asarray(with_alpha.getchannel("A"))[:, :, None])
+        opaque = image.getchannel("L") if image.mode == "LA" else with_alpha.convert("RGB")
         opaque.info["icc_profile"] = image.info.get("icc_profile")
         rgb = _scaled(np.asarray(srgb(opaque)))
         return np.where(alpha > 0, rgb, np.float32(1)), alpha

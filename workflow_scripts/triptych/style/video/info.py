@@ -29,6 +29,12 @@ logger = logging.getLogger(__name__)
 FINEST_TICK = 10_000
 """Ticks a second, at least, in which the times of an even video are written."""
 
+UNSPECIFIED = 2
+"""The number of ITU-T H.273 for a colour matrix that a film doesn't tell."""
+
+STANDARD_LINES = 576
+"""Lines of a frame of standard definition, at most."""
+
 LARGEST_DENOMINATOR = 100_000
 """Of a mean rate, since containers keep both parts in 32 bits."""
 
@@ -296,11 +302,22 @@ def _decoded(container: "InputContainer") -> Iterator["VideoFrame"]:
 
 def upright(frame: "VideoFrame") -> np.ndarray:
     """A frame as uint8 [H, W, 3] RGB, turned and mirrored as its display matrix says."""
-    picture = frame.to_ndarray(format="rgb24")
+    picture = _rgb(frame)
     turned, across, down = _orientation(frame)
     if turned:
         picture = picture.swapaxes(0, 1)
     return np.ascontiguousarray(picture[:: -1 if down else 1, :: -1 if across else 1])
+
+
+def _rgb(frame: "VideoFrame") -> np.ndarray:
+    """A frame as uint8 [H, W, 3] RGB. Of untagged films, as players do, BT.709 is taken for those
+    of high definition; swscale takes BT.601 for all."""
+    from av.video.reformatter import Colorspace
+
+    untagged = frame.colorspace == UNSPECIFIED and not frame.format.is_rgb
+    if untagged and frame.height > STANDARD_LINES:
+        frame = frame.reformat(format="rgb24", src_colorspace=Colorspace.ITU709)
+    return frame.to_ndarray(format="rgb24")
 
 
 def _orientation(frame: "VideoFrame") -> tuple[bool, bool, bool]:
