@@ -188,7 +188,7 @@ def quality(experiments: dict[str, tuple[pd.DataFrame, pd.DataFrame]]) -> pd.Dat
             rows.append((1, *named, ssim, style))
     for painting in PAINTINGS[:2]:
         for i, content in enumerate(CONTENTS):
-            rows.append((2, "", "", content, painting, 0.7 + 0.1 * i, 0.4))
+            rows.append((2, "", "", content, painting, 0.75 + 0.005 * i, 0.4))
     keys = ["version", "experiment", "run", "content", "painting", "ssim_luma", "gram_distance"]
     frame = pd.DataFrame(rows, columns=keys)
     frame["edge_correlation"] = frame["ssim_luma"] + 0.1

@@ -5,6 +5,7 @@ import pytest
 import scipy.stats
 
 from triptych.report.statistics import (
+    crossed_interval,
     mean_interval,
     ratio_interval,
     stratified_interval,
@@ -94,6 +95,25 @@ def test_the_mean_over_all_tasks_is_covered_as_often_as_its_interval_says(spread
     truth = scipy.stats.trim_mean(pooled, 0.25, axis=1).mean()
     intervals = (stratified_interval(runs(SEEDS), resamples=300) for _ in range(1500))
     assert AT_LEAST <= _coverage(intervals, truth) <= 0.975
+
+
+@pytest.mark.parametrize("spreads", [(0, 0, 1), (1, 1, 1), (3, 1, 1), (1, 3, 1), (1, 1, 0.1)])
+def test_a_mean_over_crossed_pairs_is_covered_where_student_s_t_is_not(spreads):
+    """Four pictures by three paintings: a t interval over the twelve holds it in 60 to 80%."""
+    generator = np.random.default_rng(3)
+    shapes = ((2000, 4, 1), (2000, 1, 3), (2000, 4, 3))
+    values = sum(
+        spread * generator.standard_normal(shape)
+        for spread, shape in zip(spreads, shapes, strict=True)
+    )
+    assert _coverage(map(crossed_interval, values), 0.0) >= 0.93
+    if any(spreads[:2]):
+        assert _coverage((mean_interval(pairs.ravel()) for pairs in values), 0.0) < 0.85
+
+
+def test_crossed_pairs_of_one_picture_have_the_interval_of_its_paintings():
+    values = np.random.default_rng(4).standard_normal((1, 5))
+    assert crossed_interval(values) == mean_interval(values[0])
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,29 @@ def difference_interval(first: ArrayLike, second: ArrayLike) -> Interval:
     return mean_interval(one - other)
 
 
+def crossed_interval(values: ArrayLike) -> Interval:
+    """Interval of the mean over every pair of an entry of one sample and one of another.
+
+    values: [rows, columns], such as pictures and paintings. Pairs that share an entry are alike, so
+    the standard error is that of the rows' means and of the columns' means together, with
+    Satterthwaite's degrees of freedom. With one row or column it is the t interval of the others.
+    """
+    table = np.asarray(values, dtype=np.float64)
+    means = [table.mean(axis=axis) for axis in (0, 1)]
+    if min(table.shape) < 2:
+        return mean_interval(table.ravel())
+    errors = np.array([mean.var(ddof=1) / len(mean) for mean in means])
+    others = np.array([len(mean) - 1 for mean in means])
+    estimate, total = float(table.mean()), float(errors.sum())
+    if not total:
+        return Interval(estimate, estimate, estimate)
+    freedom = total**2 / sum(
+        error**2 / (len(m) - 1) for error, m in zip(errors, means, strict=True)
+    )
+    reach = float(stdtrit(freedom, (1 + LEVEL) / 2) * np.sqrt(total))
+    return Interval(estimate, estimate - reach, estimate + reach)
+
+
 def ratio_interval(numerator: ArrayLike, denominator: ArrayLike) -> Interval:
     """Fieller's interval of mean(numerator) / mean(denominator), paired by entry.
 

@@ -73,14 +73,18 @@ def above_zero(interval: Interval, what: str) -> tuple[list[str], list[str]]:
     return below, unclear
 
 
+NO_TRAINING_NOISE = "over recordings; how much another training would differ is not in it"
+
+
 def with_leaks(judge: Callable[[Run], Finding]) -> Callable[[Run], Finding]:
-    """A judge whose finding also says which leaks were kept out of training; the report kept none
-    out."""
+    """A judge whose finding also says which leaks were kept out of training (the report kept none
+    out), and of what its intervals are."""
 
     def judged(run: Run) -> Finding:
         verdict = judge(run)
         measured = f"{verdict.measured}; leaks kept out of training: {run.exclude}"
-        return replace(verdict, measured=measured)
+        interval = verdict.interval and f"{verdict.interval} ({NO_TRAINING_NOISE})"
+        return replace(verdict, measured=measured, interval=interval)
 
     return judged
 

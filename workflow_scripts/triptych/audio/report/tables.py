@@ -225,7 +225,8 @@ def _run_table(ours: pd.DataFrame, differences: pd.DataFrame, beside: bool) -> T
         name="audio_table2",
         title=f"Table 2, this run: {first['data']}, {first['scale']} scale.",
         caption=(
-            f"Percent, with 95% bootstrap intervals over recordings, each with all its captions: "
+            "Percent, with 95% bootstrap intervals over recordings, each with all its captions, "
+            "which hold no noise between trainings: "
             f"{number(ours['queries'].max(), 0)} queries, {number(ours['clips'].max(), 0)} clips. "
             "One clip is right for each query. Ensembles: members as listed in the config, or "
             "chosen by the validation split. Bag of words: on the clips' keywords. "

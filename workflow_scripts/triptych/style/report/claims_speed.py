@@ -3,12 +3,14 @@
 import itertools
 from collections.abc import Mapping
 
+import numpy as np
 import pandas as pd
 
 from triptych.report.claims import Finding
 from triptych.report.palette import label, spoken
 from triptych.report.statistics import (
     Interval,
+    crossed_interval,
     difference_interval,
     mean_interval,
     ratio_interval,
@@ -192,7 +194,7 @@ def versions_differ(run: Run) -> Finding:
         ("edge_correlation", "edges kept, Version 2 minus 1", 2),
     ) * (len(both) > 0):
         columns = f"{measure}_{better}", f"{measure}_{3 - better}"
-        gap = difference_interval(*(both[column].to_numpy() for column in columns))
+        gap = _over_pairs(both.assign(gap=both[columns[0]] - both[columns[1]]))
         measured.append(f"{name}: {gap.estimate:.2g}")
         intervals.append(f"{name} {gap.ends(3)}")
         if (side := gap.side()) == 0:
@@ -201,6 +203,12 @@ def versions_differ(run: Run) -> Finding:
             failures.append(f"{name} is {gap.estimate:.2g}")
     text = f"Over {len(both)} pairs, " + "; ".join(measured)
     return Finding(text, ", ".join(intervals), failures, unclear)
+
+
+def _over_pairs(table: pd.DataFrame) -> Interval:
+    """The mean `gap` over every content with every painting, or over the pairs that there are."""
+    crossed = table.pivot_table("gap", index=PAIR[0], columns=PAIR[1]).to_numpy()
+    return mean_interval(table["gap"]) if np.isnan(crossed).any() else crossed_interval(crossed)
 
 
 def videos_stay_consistent(run: Run) -> Finding:
