@@ -69,17 +69,14 @@ def crossed_interval(values: ArrayLike) -> Interval:
     Satterthwaite's degrees of freedom. With one row or column it is the t interval of the others.
     """
     table = np.asarray(values, dtype=np.float64)
-    means = [table.mean(axis=axis) for axis in (0, 1)]
     if min(table.shape) < 2:
         return mean_interval(table.ravel())
+    means = (table.mean(axis=1), table.mean(axis=0))
     errors = np.array([mean.var(ddof=1) / len(mean) for mean in means])
-    others = np.array([len(mean) - 1 for mean in means])
     estimate, total = float(table.mean()), float(errors.sum())
     if not total:
         return Interval(estimate, estimate, estimate)
-    freedom = total**2 / sum(
-        error**2 / (len(m) - 1) for error, m in zip(errors, means, strict=True)
-    )
+    freedom = total**2 / float((errors**2 / (np.array(table.shape) - 1)).sum())
     reach = float(stdtrit(freedom, (1 + LEVEL) / 2) * np.sqrt(total))
     return Interval(estimate, estimate - reach, estimate + reach)
 
