@@ -78,6 +78,7 @@ def test_the_table_has_a_cost_for_every_rule_of_every_shipped_scale(scale):
     assert costs["rl_train"].core_seconds > 0 and costs["rl_train"].source
 
 
+@pytest.mark.slow
 def test_the_command_knows_every_rule_of_the_papers_graph(monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
     assert main(["plan", "--configfile", "config/paper.yaml", "--cores", "8"]) == 0

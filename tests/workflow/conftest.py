@@ -6,13 +6,44 @@ The whole workflow with its page is too long for a test; the demo runs it.
 import shutil
 
 import pytest
-from tiny_checkout import Checkout, copy_checkout
+from tiny_checkout import ROOT, Checkout, copy_checkout
+
+from triptych.apps.listing import Job
+from triptych.apps.missing import needs_of
 
 
 @pytest.fixture(scope="session")
 def planned_in(tmp_path_factory):
     """A checkout in which nothing runs and nobody changes a file, for dry runs."""
     return copy_checkout(tmp_path_factory.mktemp("planned"))
+
+
+@pytest.fixture(scope="session")
+def listed():
+    """All jobs of the papers' scale and beyond as Snakemake tells them, by the profile for SLURM;
+    `needs` are the positions of those that a job waits for."""
+    slurm = ("--executor", "local", "--workflow-profile", "profiles/slurm")
+    files = ("--configfile", "config/paper.yaml", "config/beyond.yaml")
+    jobs = Checkout(ROOT).jobs("all", "--forceall", *slurm, *files, config=None)
+    plain = [Job(job["rule_name"], tuple(job["input"]), tuple(job["output"]), "") for job in jobs]
+    return [{**job, "needs": needs} for job, needs in zip(jobs, needs_of(plain), strict=True)]
+
+
+@pytest.fixture(scope="session")
+def needed(listed):
+    """A function: the jobs that a figure or table waits for, by its name."""
+
+    def of(product):
+        files = {f"results/figures/{product}.svg", f"results/tables/{product}.csv"}
+        waiting = {number for number, job in enumerate(listed) if files & {*job["output"]}}
+        found = set()
+        assert waiting, product
+        while waiting:
+            found.add(number := waiting.pop())
+            waiting |= listed[number]["needs"] - found
+        return [listed[number] for number in sorted(found)]
+
+    return of
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ from pathlib import Path
 
 SCRIPTS = Path(__file__).parents[2] / "workflow_scripts"
 WITH_TORCH = {
-    *("audio_download_passt", "audio_finetune", "audio_pretrain"),
+    *("audio_download_checkpoint", "audio_download_passt", "audio_finetune", "audio_pretrain"),
+    "audio_published",
     *("rl_latency", "rl_prune", "rl_train"),
     *("style_download_weights", "style_fetch_weights", "style_optimize"),
     *("style_quality", "style_stylize", "style_time", "style_train"),

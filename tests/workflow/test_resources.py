@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tiny_checkout import Checkout
 
 from triptych.apps.plan import COSTS, read_costs
-from triptych.scale import DEMO, OVERNIGHT, shipped
+from triptych.scale import BEYOND, DEMO, OVERNIGHT, shipped
 from triptych.studies import workflows
 
 ROOT = Path(__file__).parents[2]
@@ -26,27 +25,14 @@ def rules_with(line):
 
 
 @pytest.fixture(scope="module")
-def listed():
-    """All jobs of the papers' scale as Snakemake tells them, with the profile for SLURM."""
-    slurm = ("--executor", "local", "--workflow-profile", "profiles/slurm")
-    return Checkout(ROOT).jobs("all", "--forceall", *slurm, config="config/paper.yaml")
-
-
-@pytest.fixture(scope="module")
 def jobs(listed):
-    """The same, with `needs`, the positions of the jobs that a job waits for."""
+    """The same, with what the tests look at."""
     local = rules_with("localrule: True")
-    maker = {file: position for position, job in enumerate(listed) for file in job["output"]}
-
-    def needs(job):
-        places = [[file, *map(str, Path(file).parents)] for file in job["input"]]
-        return {maker[place] for each in places for place in each if place in maker}
-
     return [
         {
             "rule": job["rule_name"],
             "local": job["rule_name"] in local,
-            "needs": needs(job),
+            "needs": job["needs"],
             **{"gpu": 0, "runtime": None, "mem_mb": None, **job["resources"]},
         }
         for job in listed
@@ -124,15 +110,15 @@ def test_what_downloads_nothing_asks_nobody(scale, sources):
         assert module.Workflow(shipped(scale, ROOT), sources).downloads == {}
 
 
-def test_the_first_job_asks_for_every_file_that_later_jobs_download(listed, paper_config, sources):
-    asked = set()
+def test_the_first_job_asks_for_every_file_that_later_jobs_download(listed, sources):
+    asked, config = set(), shipped(BEYOND, ROOT)
     for module in workflows().values():
-        asked |= {*module.Workflow(paper_config, sources).downloads}
+        asked |= {*module.Workflow(config, sources).downloads}
     fetched = {"train2017"}
     for job in listed:
         match job["rule_name"], job["wildcards"]:
-            case "rl_download", {"task": task}:
-                fetched.add(f"{task}_expert-v2")
+            case "rl_download", {"task": task, "quality": quality}:
+                fetched.add(f"{task}_{quality[1:] or 'expert'}-v2")
             case "style_download_picture" | "style_download_weights", wildcards:
                 fetched.add(*wildcards.values())
             case "audio_download", {"file": file}:

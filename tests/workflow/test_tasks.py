@@ -14,6 +14,7 @@ from triptych.report.claims import judge
 from triptych.rl.report.claims import CLAIMS
 from triptych.rl.report.claims_facts import read_run
 
+pytestmark = pytest.mark.slow
 TASKS = ["hopper", "pendulum", "ant"]
 
 

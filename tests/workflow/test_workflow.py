@@ -40,24 +40,6 @@ def test_the_paper_scale_trains_what_the_papers_show(planned_in):
     assert audio["audio_corpus"] == "1"
 
 
-@pytest.mark.parametrize(
-    ("target", "expected"),
-    [
-        ("rl_figure1", {"rl_train": 3, "rl_download": 3}),  # neither controls nor medium data
-        ("rl_figure2_curves", {"rl_train": 3, "rl_download": 3}),
-        ("rl_table1", {"rl_prune": 1, "rl_download": 1}),
-        ("rl_figure3", {"rl_prune": 3, "rl_download": 3}),
-        ("rl_variants", {"rl_train": 15, "rl_download": 6}),
-    ],
-)
-def test_a_figure_or_table_waits_for_the_runs_that_it_shows(planned_in, target, expected):
-    beyond = ("--configfile", "config/paper.yaml", "config/beyond.yaml")
-    text = planned_in.snakemake(target, "--dry-run", *beyond, config=None)
-    counts = dict(re.findall(r"^(rl_\w+)\s+(\d+)$", text, re.MULTILINE))
-    computing = ("rl_train", "rl_prune", "rl_download")
-    assert {rule: int(counts[rule]) for rule in computing if rule in counts} == expected
-
-
 def test_a_wrong_value_gets_one_message_before_any_job(fresh):
     overlay = {"rl": {"training": {"updates": "many"}}}
     (fresh.root / "wrong.yaml").write_text(yaml.safe_dump(overlay))
@@ -76,7 +58,7 @@ def test_a_clusters_job_fails_when_what_it_reads_again_has_changed(fresh, monkey
     monkeypatch.setenv(PLAN, json.dumps({"code": {}, "read": files}))
     remote = ("rl", "--mode", "remote", "--dry-run")
     assert "rl_train" in fresh.snakemake(*remote)
-    for name in ("config.yaml", "tiny.yaml", "rules/rl.smk"):
+    for name in ("tiny.yaml", "rules/rl.smk"):
         file = fresh.root / name
         text = file.read_text()
         file.write_text(f"{text}\n# edited\n")

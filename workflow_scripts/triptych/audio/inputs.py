@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from triptych.core.config import ConfigError
+from triptych.core.errors import ConfigError
 
 SYNTHESISED = "results/audio/synthesised"
 DOWNLOADS = "results/audio/downloads"

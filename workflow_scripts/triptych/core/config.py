@@ -11,14 +11,12 @@ import jsonschema
 import yaml
 from jsonschema.exceptions import ValidationError, best_match
 
+from triptych.core.errors import ConfigError
+
 INFRASTRUCTURE = True
 
 COMMON = {"base": "demo", "scale": "custom", "device": "auto", "resume": "same_code"}
 """Values of the keys that belong to no study, where no file has them."""
-
-
-class ConfigError(ValueError):
-    """A configuration that the schema does not allow."""
 
 
 def check_config(config: Mapping[str, Any], schema: str | os.PathLike[str]) -> None:

@@ -11,6 +11,10 @@ class InputError(Exception):
     """An unusable input; the message says what was given, what is expected and what to do."""
 
 
+class ConfigError(ValueError):
+    """A configuration that is not allowed."""
+
+
 def error_message(problem: Exception) -> str:
     """Message of an error: `file: reason` for system errors; bugs begin with their type."""
     if isinstance(problem, OSError) and problem.filename and problem.strerror:
