@@ -46,6 +46,8 @@ rule audio_pretrain:
         sources=AUDIO.inputs.sources,
         device=config["device"],
         checkpoint=module_param("results/checkpoints/audio_pretrain/{pair}-{corpus}"),
+        # Curves of every run, to be looked at while it trains.
+        shown=module_param("results/audio/models/{pair}/{corpus}/training"),
         code=code("audio_pretrain", AUDIO.encoders),
     script:
         "../workflow_scripts/audio/pretrain.py"
@@ -81,6 +83,8 @@ rule audio_finetune:
         sources=AUDIO.inputs.sources,
         device=config["device"],
         checkpoint=module_param("results/checkpoints/audio_finetune/{pair}-{corpus}"),
+        # Curves of every run, to be looked at while it trains.
+        shown=module_param("results/audio/models/{pair}/{corpus}/training"),
         code=code("audio_finetune", AUDIO.encoders),
     script:
         "../workflow_scripts/audio/finetune.py"

@@ -54,11 +54,12 @@ rule audio_draw_scores:
 
 
 rule audio_figure2:
-    """Figure 2: validation loss while the main pair is fine-tuned."""
+    """Figure 2: validation loss while the main pair is fine-tuned; how it was pretrained."""
     input:
-        models=AUDIO.models(AUDIO.finetuned_main),
+        models=AUDIO.models([*AUDIO.pretrained_main, *AUDIO.finetuned_main]),
     output:
-        figure("audio_figure2", "Figure 2", "validation loss during fine-tuning"),
+        figure2=figure("audio_figure2", "Figure 2", "validation loss during fine-tuning"),
+        training=figure("audio_training", "Pretraining", "losses and mAP@10 by epoch"),
     log:
         "results/logs/audio_figure2/audio_figure2.log",
     benchmark:
@@ -67,6 +68,7 @@ rule audio_figure2:
         "../envs/report.yaml"
     params:
         runs=module_param(AUDIO.finetuned_main),
+        pretrained=module_param(AUDIO.pretrained_main),
         study=AUDIO.study,
         scale=SCALE,
         code=code("audio_figure2"),

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import tiny_corpus as tiny
 import torch
+from PIL import Image
 from stops import Never, StopAfter
 
 from triptych.audio.embedding_files import read_embeddings
@@ -46,7 +47,23 @@ def pretrain(corpus, folder, stop=None, **changes):
 
 @pytest.fixture(scope="module")
 def pretrained(corpus, tmp_path_factory):
-    return pretrain(corpus, tmp_path_factory.mktemp("models"))
+    folder = tmp_path_factory.mktemp("models")
+    return pretrain(corpus, folder, shown=folder / "training")
+
+
+def test_a_training_shows_its_curves_after_each_epoch(corpus, pretrained, tmp_path):
+    """As CSV and picture, also where it is stopped later on; they change nothing."""
+    columns = ["epoch", "train_loss", "validation_loss", "validation_map_at_10"]
+    whole = pd.read_csv(pretrained / "history.csv")[columns]
+    shown = pd.read_csv(pretrained.parent / "training/pretrained.csv")[columns]
+    pd.testing.assert_frame_equal(shown, whole)
+    steps = int(pd.read_csv(pretrained / "history.csv")["step"].iloc[1])
+    with pytest.raises(Stopped):
+        pretrain(corpus, tmp_path, StopAfter(steps + 2), shown=tmp_path / "training")
+    first = pd.read_csv(tmp_path / "training/pretrained.csv")[columns]
+    pd.testing.assert_frame_equal(first, whole[: len(first)])
+    assert 0 < len(first) < len(whole)
+    assert Image.open(tmp_path / "training/pretrained.png").size[0] > 400
 
 
 def finetune(corpus, pretrained, folder, runs, **changes):

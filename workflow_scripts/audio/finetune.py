@@ -16,6 +16,7 @@ with job(snakemake):
         TrainingSettings.from_table(params.training),
         datasets=["clotho"],
         targets=params.targets,
+        shown=params.shown,
         sources=params.sources,
     )
     train_runs(

@@ -24,6 +24,7 @@ with job(snakemake):
         TrainingSettings.from_table(params.training),
         targets=params.model["targets"],
         untrained=params.untrained,
+        shown=params.shown,
         sources=params.sources,
     )
     train_runs(

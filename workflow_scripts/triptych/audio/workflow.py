@@ -43,7 +43,7 @@ SPLITS = ("development", "validation", "evaluation")
 class Workflow:
     """The section `audio` of a config as rules use it. Raises ConfigError for other values."""
 
-    figures = ("audio_figure2", "audio_beyond")
+    figures = ("audio_figure2", "audio_training", "audio_beyond")
     TABLES = ("audio_table1", "audio_table2", "audio_ensembles", "audio_leaks", "audio_beyond")
 
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
@@ -66,6 +66,9 @@ class Workflow:
         of_main = [run for run in self.runs if run["pair"] == self.main]
         self.finetuned_main = [
             run for run in of_main if (run["stage"], run["corpus"]) == ("finetuned", evaluated)
+        ]
+        self.pretrained_main = [
+            run for run in of_main if (run["stage"], run["corpus"]) == ("pretrained", evaluated)
         ]
         self.compared_for_leaks = [
             run

@@ -14,6 +14,7 @@ from triptych.report.tables import DASH, MINUS
 
 TITLES = {
     "audio_figure2": "Figure 2. Validation loss during fine-tuning.",
+    "audio_training": "How the main pair was pretrained.",
     "audio_beyond": "Beyond the paper: every system beside chance.",
 }
 
@@ -72,7 +73,8 @@ TEMPLATE = (
 FINETUNING = (
     "The main pair is fine-tuned from one pretrained model with each kind of captions, in runs "
     "that share their data order by seed. Weights are picked by validation mAP@10, so an "
-    "overfitted last epoch isn't what Table 2 shows."
+    "overfitted last epoch isn't what Table 2 shows. While a run trains, its curves are in "
+    "`results/audio/models/*/*/training`."
 )
 LEAKS = (
     "WavCaps and Clotho were drawn from the same sites, and Clotho's splits share recordings. "
@@ -150,7 +152,7 @@ def audio_sections(
             "audio-finetuning",
             "Fine-tuning",
             FINETUNING,
-            [figures["audio_figure2"]],
+            [figures["audio_figure2"], figures["audio_training"]],
             opened=(),
         ),
         Section("audio-leaks", "Leaks", LEAKS, tables=leaks_tables(leaks), opened=()),

@@ -20,6 +20,7 @@ from triptych.audio.models.retrieval import RetrievalModel, draw, save_model
 from triptych.audio.scoring.metrics import columns_of, mean_average_precision, similarities
 from triptych.audio.training.batches import Batches, Pair
 from triptych.audio.training.corpus import Queries, read_pairs, read_splits
+from triptych.audio.training.curves import shown_in
 from triptych.audio.training.losses import nt_xent, same_audio
 from triptych.audio.training.settings import MACHINE, TrainingSettings, kind_of_work
 from triptych.audio.training.trainer import Task, Trained, Validation, train
@@ -65,7 +66,8 @@ class Plan:
 
     start: a model as its training begins, of a seed; datasets: trained on, None for all; targets:
     which pairs of a batch match, each its own (report) or all of one clip (its code); untrained:
-    whether the embeddings of the model as it begins are kept.
+    whether the embeddings of the model as it begins are kept; shown: a folder for each run's curves
+    while it trains.
     """
 
     corpus: Corpus
@@ -74,6 +76,7 @@ class Plan:
     datasets: Sequence[str] | None = None
     targets: Literal["identity", "same_audio"] = "identity"
     untrained: bool = False
+    shown: StrPath | None = None
     sources: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -113,9 +116,10 @@ def train_runs(
 def result_fingerprint(params: Mapping[str, Any], inputs: Iterable[StrPath]) -> Fingerprint:
     """The fingerprint of all runs of a job, of its params and files.
 
-    The list of runs and settings of the machine are left out. Shards count by their index.
+    The list of runs, settings of the machine and the curves' place are left out. Shards count by
+    their index.
     """
-    common = {key: value for key, value in params.items() if key != "runs"}
+    common = {key: value for key, value in params.items() if key not in ("runs", "shown")}
     training = {k: v for k, v in common["training"].items() if k not in MACHINE}
     return fingerprint({**common, "training": training}, list(_files(inputs)))
 
@@ -170,6 +174,8 @@ def _train_run(
         settings=settings,
         seed=seed,
     )
+    if plan.shown is not None:
+        task = replace(task, show=shown_in(plan.shown, Path(run["folder"]).name))
     trained = train(task, run["run"], device, checkpoint, stop)
     try:
         with _whole_folder(folder) as unfinished:

@@ -67,7 +67,10 @@ HISTORY = (
 
 @dataclass(frozen=True)
 class Task:
-    """A model, its batches and its objective. validate: None to take the last weights."""
+    """A model, its batches and its objective.
+
+    validate: None to take the last weights; show: called with the history after each epoch
+    """
 
     model: RetrievalModel
     batches: Batches
@@ -76,6 +79,7 @@ class Task:
     validate: Validate | None
     settings: TrainingSettings
     seed: int
+    show: Callable[[pd.DataFrame], None] = lambda history: None
 
     @property
     def steps(self) -> int:
@@ -212,6 +216,7 @@ class TrainingRun:
             self._chosen = self.epoch
         self._history.append(row)
         self._losses = []
+        task.show(pd.DataFrame(self._history, columns=list(HISTORY)))
         return False
 
     def _interrupt(self) -> None:

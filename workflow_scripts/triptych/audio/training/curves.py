@@ -1,0 +1,50 @@
+"""Losses and validation mAP@10 by epoch: files that show a training while it runs."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import matplotlib
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from triptych.core.files import atomic_path, write_csv
+from triptych.report.palette import INK, MUTED, STYLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+INFRASTRUCTURE = True  # nothing is learnt from it
+
+LOSSES = {"train_loss": ("training", MUTED), "validation_loss": ("validation", INK)}
+
+
+def training_figure(history: pd.DataFrame) -> Figure:
+    """One training's losses, and its validation mAP@10, from rows of history.csv."""
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(8.6, 3.0), layout="constrained")
+        losses, precision = figure.subplots(1, 2, sharex=True)
+        for column, (label, colour) in LOSSES.items():
+            losses.plot(history["epoch"], history[column], color=colour, marker="o", label=label)
+        losses.set_title("Loss")
+        losses.set_ylabel("NT-Xent")
+        losses.legend()
+        percent = 100 * history["validation_map_at_10"]
+        precision.plot(history["epoch"], percent, color=INK, marker="o")
+        precision.set_title("Validation mAP@10")
+        precision.set_ylabel("percent")
+        for axes in (losses, precision):
+            axes.set_xlabel("epoch")
+            axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    return figure
+
+
+def shown_in(folder: str | Path, name: str) -> "Callable[[pd.DataFrame], None]":
+    """A function that writes a history to {folder}/{name}.csv, and as a picture to .png."""
+
+    def show(history: pd.DataFrame) -> None:
+        write_csv(history, Path(folder) / f"{name}.csv")
+        with atomic_path(Path(folder) / f"{name}.png") as temporary:
+            training_figure(history).savefig(temporary, dpi=100)
+
+    return show
