@@ -4,6 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
 from sound_files import (
@@ -43,6 +44,21 @@ def two_rates(path: Path) -> Path:
     return joined(path, first, mp3(path.with_name("2.mp3"), 3, 6, 160_000, **BARE))
 
 
+def two_sample_rates(path: Path) -> Path:
+    """As SYSTRAN/faster-whisper#1451 has it."""
+    first = mp3(path.with_name("1.mp3"), 0, 3, **BARE)
+    second = encode(path.with_name("2.mp3"), rising(3, 6, 44_100), 44_100, "libmp3lame", **BARE)
+    return joined(path, first, second)
+
+
+def in_riff(path: Path) -> Path:
+    """Of a varying bit rate, in a WAV by another name, as libsndfile#779 has it."""
+    frames = two_rates(path).read_bytes()
+    whole = encode(path, tone(1.0, 32_000), 32_000, "libmp3lame", "wav").read_bytes()
+    head = whole[: whole.index(b"data") + 4]
+    return joined(path, head, len(frames).to_bytes(4, "little"), frames)
+
+
 def with_tags(path: Path) -> Path:
     first, second = mp3(path.with_name("1.mp3"), 0, 3), mp3(path.with_name("2.mp3"), 3, 6, 160_000)
     return joined(path, TAG, first, b"TAG" + bytes(125), TAG, second, bytes(9000))
@@ -60,6 +76,8 @@ def wav(path: Path, stated: int) -> Path:
 READ_TO_THE_END = {
     "two bit rates.mp3": two_rates,
     "joined with tags.mp3": with_tags,
+    "two sample rates.mp3": two_sample_rates,
+    "riff.mp3": in_riff,
     "chained.ogg": lambda path: chained(path, (32_000, "VORBIS"), (32_000, "VORBIS")),
     "chained of two rates.ogg": lambda path: chained(path, (32_000, "VORBIS"), (44_100, "VORBIS")),
     "chained of two codecs.ogg": lambda path: chained(path, (44_100, "VORBIS"), (48_000, "OPUS")),
@@ -137,6 +155,21 @@ def test_the_sound_of_a_film_is_read_wherever_a_window_lies(
     whole = times_heard(read_audio(path), (3.0, 9.0))
     assert whole == pytest.approx((1.0, 7.0), abs=0.15)
     assert times_heard(read_audio(path, 9.0, 0.5), [0.0]) == pytest.approx(whole[1:], abs=0.05)
+
+
+def test_of_a_films_sounds_the_one_that_players_choose_is_heard(tmp_path: Path) -> None:
+    path = tmp_path / "a.mkv"
+    with av.open(str(path), "w") as container:
+        streams = [container.add_stream("pcm_s16le", rate=8000, layout="mono") for _ in range(3)]
+        for stream, disposition in zip(streams, ("comment", "dub", "default"), strict=True):
+            stream.disposition = av.stream.Disposition[disposition]
+        for stream, hertz in zip(streams, (200.0, 300.0, 400.0), strict=True):
+            samples = (32767 * tone(1.0, 8000, hertz=hertz)).astype(np.int16)
+            frame = av.AudioFrame.from_ndarray(samples[None], "s16", "mono")
+            frame.rate, frame.pts = 8000, 0
+            container.mux([*stream.encode(frame), *stream.encode(None)])
+    spectrum = np.abs(np.fft.rfft(read_audio(path)[:32_000]))
+    assert spectrum.argmax() == 400
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ def readable(blocks: Iterable[np.ndarray], problems: list[str]) -> Iterator[np.n
 
 @contextmanager
 def opened(source: Source) -> Iterator["Sound"]:
-    """The first sound in a file. Raises AudioProblem for a file that holds none."""
+    """The sound in a file that players choose. Raises AudioProblem for a file that holds none."""
     if isinstance(source, ByteRange):
         with _opened(source, "a shard's clip") as sound:
             yield sound
@@ -156,12 +156,22 @@ def _opened(stream: ByteRange, name: str) -> Iterator["Sound"]:
         streams = [one for one in container.streams.audio if one.codec_context is not None]
         if not streams:
             raise AudioProblem(f"{name}: holds no sound")
-        if not LOWEST_RATE <= streams[0].codec_context.sample_rate <= HIGHEST_RATE:
+        played = max(streams, key=_preference)
+        if not LOWEST_RATE <= played.codec_context.sample_rate <= HIGHEST_RATE:
             raise AudioProblem(
-                f"{name}: {streams[0].codec_context.sample_rate} samples a second; expected "
+                f"{name}: {played.codec_context.sample_rate} samples a second; expected "
                 f"{LOWEST_RATE} to {HIGHEST_RATE}"
             )
-        yield Sound(name, container, streams[0], stated_seconds, others)
+        yield Sound(name, container, played, stated_seconds, others)
+
+
+def _preference(stream: "AudioStream") -> int:
+    """Which of a film's sounds players choose: the default one, no description for the blind."""
+    from av.stream import Disposition
+
+    described = Disposition.visual_impaired | Disposition.hearing_impaired | Disposition.comment
+    disposition = stream.disposition
+    return 2 * (not disposition & described) + bool(disposition & Disposition.default)
 
 
 def _why_unreadable(stream: ByteRange, error: Exception) -> str:
@@ -280,7 +290,8 @@ class Sound:
 
         early = begin - CODEC_SECONDS
         packets = self._packets()
-        if early > 0 and self._format in SOUGHT and early < (self._stated or math.inf):
+        exact = self._format in SOUGHT and not self.stream.codec_context.name.startswith("mp")
+        if early > 0 and exact and early < (self._stated or math.inf):
             self.container.seek(round((self._begins + early) * 1e6))
             packet = next(packets, None)
             if packet is None or packet.pts is None or self._time(packet) > early:

@@ -84,7 +84,7 @@ def links(stream: ByteRange) -> list[ByteRange]:
 
 
 def wav_seconds(stream: ByteRange) -> float | None:
-    """Seconds of sound that a WAV's header states; None if none, or for another file.
+    """Seconds of sound that a WAV's header states, where it has fewer; else None.
 
     Lengths over 4 GB don't fit it: what then follows isn't a chain of chunks, and the length is
     hidden, so that FFmpeg reads to the end.
@@ -92,22 +92,22 @@ def wav_seconds(stream: ByteRange) -> float | None:
     size = stream.seek(0, io.SEEK_END)
     stream.seek(0)
     head = stream.read(12)
-    position, rate, stated, place = 12, 0, 0, 0
+    position, rate, stated, place, whole = 12, 0, 0, 0, True
     while head[:4] == b"RIFF" and head[8:] == b"WAVE" and position + 8 <= size:
         stream.seek(position)
         kind, length = struct.unpack("<4sI", stream.read(8))
-        whole = position + 8 + length <= size
-        if place and not (whole and all(32 <= byte < 127 for byte in kind)):
-            if size - position > rate // 10:
+        whole, named = position + 8 + length <= size, all(32 <= byte < 127 for byte in kind)
+        if not named or (place and not whole):
+            if place and size - position > rate // 10:
                 stream.hidden = place
             return None
-        if kind == b"fmt ":
+        if kind == b"fmt " and whole:
             rate = struct.unpack("<8xI", stream.read(12))[0]
         elif kind == b"data":
             stated, place = length, place or position + 4
         position += 8 + length + length % 2
     unknown = any(0 <= mark - stated < 64 for mark in UNKNOWN_BYTES)
-    return None if unknown or not stated or not rate else stated / rate
+    return None if whole or unknown or not rate else stated / rate
 
 
 def may_be_sound(path: str | os.PathLike[str]) -> bool:
