@@ -58,7 +58,9 @@ rule audio_figure2:
     input:
         models=AUDIO.models([*AUDIO.pretrained_main, *AUDIO.finetuned_main]),
     output:
-        figure2=figure("audio_figure2", "Figure 2", "validation loss during fine-tuning"),
+        figure2=figure(
+            "audio_figure2", "Figure 2", "validation loss during fine-tuning"
+        ),
         training=figure("audio_training", "Pretraining", "losses and mAP@10 by epoch"),
     log:
         "results/logs/audio_figure2/audio_figure2.log",
