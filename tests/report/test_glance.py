@@ -90,7 +90,11 @@ def test_audio_shows_the_main_pair_between_chance_and_the_ensemble():
     rows = pd.DataFrame(
         {"block": "run", "metric": metric, "kind": kind, "value": value * factor, "data": "scenes"}
         | {"audio_model": model, "text_model": "t", "clips": 100, "system": system}
-        | {"low": value - 1, "high": value + 1}
+        | {
+            "low": value - 1,
+            "high": value + 1,
+            "published": 41.42 if system == "ensemble" else None,
+        }
         for metric, factor in (("map_at_10", 1), ("r_at_10", 2))
         for model, kind, system, value in (
             *(("a", "finetuned_gpt", "model", 30.0), ("a", "finetuned_gpt", "model", 28.0)),
@@ -102,6 +106,7 @@ def test_audio_shows_the_main_pair_between_chance_and_the_ensemble():
     shown = audio_glance(rows)
     assert "66 times in 100" in shown.sentence and "chance 6 times" in shown.sentence
     assert [value for value, _ in shown.numbers] == ["33.0%", "+11.0", f"{MINUS}2.0"]
+    assert "paper: 41.4" in shown.numbers[0][1]
     values = {bar.label: bar.value for bar in shown.bars.bars}
     assert values["With new captions"] == 29.0 and next(iter(values)) == "Chance"
     assert "Untrained" not in values
@@ -120,6 +125,7 @@ def test_style_shows_a_photograph_that_could_be_painted_and_seconds_of_one_size(
         cells += [("vgg", "scaled", 350.0, 700), ("speedup_high", "scaled", 7000.0, 700)]
     table = pd.DataFrame(
         {"size": size, "column": column, "counts": counts, "value": value, "evaluations": count}
+        | {"published": 9.0, "comparable": column == "network"}
         for size in (256, 512)
         for column, counts, value, count in cells
         if size == 256 or column != "vgg"
@@ -130,6 +136,7 @@ def test_style_shows_a_photograph_that_could_be_painted_and_seconds_of_one_size(
     assert "*China* in the style of *Great wave* in 0.25 s" in shown.sentence
     values, labels = zip(*shown.numbers, strict=True)
     assert values[0] == "0.050 s" and "256 pixels" in labels[0]
+    assert ["paper: 9.00" in text for text in labels] == [True, False, False]
     assert values[1:] == (("350 s", "7,000×") if stated else ("1.00 s", "20×"))  # noqa: RUF001
     assert ("700" in labels[1] and "scaled" in labels[1]) == stated
     assert [image.width for image, _ in shown.photographs] == [80, 80, 80]

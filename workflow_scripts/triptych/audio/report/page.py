@@ -10,7 +10,7 @@ from triptych.audio.report.tables_leaks import leaks_tables
 from triptych.audio.report.tables_others import beyond_table, ensembles_tables, table1_table
 from triptych.report.glance import Bars, Glance, interval_bars
 from triptych.report.page import PageFigure, Section
-from triptych.report.tables import DASH, MINUS
+from triptych.report.tables import DASH, MINUS, number
 
 TITLES = {
     "audio_figure2": "Figure 2. Validation loss during fine-tuning.",
@@ -174,21 +174,23 @@ def glance(table2: pd.DataFrame) -> Glance:
     main = run[run["kind"] == "finetuned_human"][PAIR].drop_duplicates()
     models = run[PAIR].apply(tuple, axis=1).isin([*main.itertuples(index=False, name=None)])
     shown = run[models | (run["system"] != "model") | (run["kind"] == "untrained")]
-    means = shown.groupby(["metric", "kind"])[["value", "low", "high"]].mean()
+    means = shown.groupby(["metric", "kind"])[["value", "low", "high", "published"]].mean()
     precision = means.xs("map_at_10").reindex([*SYSTEMS])
     recall = means.xs("r_at_10")["value"].reindex([*SYSTEMS])
     value = precision["value"]
-    bars = precision[value.notna()].assign(
+    printed = precision["published"]["ensemble_published"]
+    paper = "" if pd.isna(printed) else f" (paper: {printed:.1f})"
+    bars = precision.loc[value.notna(), ["value", "low", "high"]].assign(
         label=[name for kind, name in SYSTEMS.items() if value.notna()[kind]],
         strong=lambda rows: ~rows.index.isin(["chance", "untrained", "keywords"]),
     )
     data = ", ".join(sorted(set(run["data"])))
     return Glance(
         sentence=f"Searching {run['clips'].max():.0f} recordings by a sentence, the ensemble has "
-        f"the right one among its first ten {recall['ensemble_published']:.0f} times in 100; "
-        f"chance {recall['chance']:.0f} times.",
+        f"the right one among its first ten {number(recall['ensemble_published'], 0)} times in "
+        f"100; chance {number(recall['chance'], 0)} times.",
         numbers=[
-            (f"{value['ensemble_published']:.1f}%", "mAP@10 of the ensemble"),
+            (f"{number(value['ensemble_published'], 1)}%", f"mAP@10 of the ensemble{paper}"),
             (_gain(value["finetuned_human"] - value["pretrained"]), "points by fine-tuning"),
             (_gain(value["finetuned_gpt"] - value["finetuned_human"]), "points by new captions"),
         ],

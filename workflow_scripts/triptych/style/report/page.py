@@ -193,6 +193,11 @@ def glance(table1: pd.DataFrame, stylised: pd.DataFrame, painted: Sequence[str])
     timed = timed.sort_values("counts", key=lambda counts: counts != SCALED, kind="stable")
     columns = ["network", "vgg", "speedup_high"]
     cells = timed.drop_duplicates("column").set_index("column").reindex(columns)
+    comparable = cells["comparable"].astype(str) == "True"
+    papers = [
+        "" if pd.isna(value) else f" (paper: {_digits(value)})"
+        for value in cells["published"].where(comparable)
+    ]
     network, optimised, faster = (_digits(value) for value in cells["value"])
     scaled = ", scaled up" if cells["counts"]["vgg"] == SCALED else ""
     size = number(both.max(), 0)
@@ -207,9 +212,9 @@ def glance(table1: pd.DataFrame, stylised: pd.DataFrame, painted: Sequence[str])
         f"*{names[1]}* in {_digits(stylised.loc[shown, 'seconds'].mean())} s. Version 1 optimises "
         "the pixels.",
         numbers=[
-            (f"{network} s", f"one pass, {size} pixels"),
-            (f"{optimised} s", f"{evaluations} evaluations of VGG{scaled}"),
-            (f"{faster}{TIMES}", "as fast in one pass"),
+            (f"{network} s", f"one pass, {size} pixels{papers[0]}"),
+            (f"{optimised} s", f"{evaluations} evaluations of VGG{scaled}{papers[1]}"),
+            (f"{faster}{TIMES}", f"as fast in one pass{papers[2]}"),
         ],
         photographs=photographs(pictures, texts),
         caption="The result; the photograph; the painting.",
