@@ -36,7 +36,7 @@ rule report_inputs:
         "../envs/download.yaml"
     params:
         downloads=lambda w: STUDIES[w.study].downloads,
-        contact=config["style"]["contact"],
+        contact=config.get("style", {}).get("contact"),
         code=code("report_inputs"),
     script:
         "../workflow_scripts/report/inputs.py"

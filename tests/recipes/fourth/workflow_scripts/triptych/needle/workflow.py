@@ -16,6 +16,8 @@ class Workflow:
 
     figures = ("needle_figure1",)
     TABLES = ("needle_table1",)
+    downloads: Mapping[str, Any] = {}
+    """Entries of resources/sources.yaml that a run downloads."""
 
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
         self.config = config["needle"]
