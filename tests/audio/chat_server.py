@@ -43,7 +43,7 @@ def completion(content: Any, reason: str = "stop", tokens: int = 95, **message: 
     return Reply(body={**about, "choices": [choice], "usage": usage})
 
 
-def error(status: int, message: str = "trouble", code: Any = None, **more: Any) -> Reply:
+def error(status: int, message: Any = "trouble", code: Any = None, **more: Any) -> Reply:
     """An error as OpenAI words it."""
     return Reply(status, {"error": {"message": message, "type": "error", "code": code, **more}})
 

@@ -93,7 +93,7 @@ def test_five_captions_for_each_caption_of_the_chosen_splits_are_asked_for_once(
                 tmp_path,
                 splits=("development", "evaluation"),
                 base_url=server.url,
-                parameters={"temperature": 0.3},
+                parameters={"temperature": 0.3, "max_completion_tokens": None},
             )
         assert len(server.prompts) == len(wanted) - cached
         table = read(tmp_path, "variations")
@@ -212,6 +212,11 @@ def test_a_fault_that_passes_is_tried_again_whatever_its_status(tmp_path, fault)
         (error(403, "Your account was flagged for abuse"), 1, "403: Your account was flagged"),
         (error(404, "The model `gpt` does not exist", "model_not_found"), 1, "model_not_found"),
         (error(400, "Unsupported parameter: 'temperature'"), 1, "400: Unsupported parameter"),
+        (  # Mistral's, in place of a text
+            error(422, {"detail": [{"type": "extra_forbidden", "loc": ["body", "max_tokens"]}]}),
+            1,
+            "extra_forbidden.*max_tokens.*null: not sent",
+        ),
         (error(502, "bad gateway"), 2, "502: bad gateway.*attempt 2 of 2"),
         (Reply(200, {"error": "cuda out of memory"}), 2, "without an answer: cuda out of memory"),
         (Reply(200, "<html><b>Gateway</b> busy</html>"), 2, "Gateway busy"),

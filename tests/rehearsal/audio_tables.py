@@ -148,12 +148,18 @@ def leak_files(folder: Path) -> None:
 
 
 def variations() -> list[dict[str, Any]]:
-    """The authors' new captions: a record for each of the development split's."""
+    """The authors' new captions: a record for each of the development split's; 30% keep the rules,
+    as theirs may."""
     captions = [(name, each) for name, *_ in CLOTHO["development"] for each in captions_of(name)]
     records = []
     for number, (name, caption) in enumerate(captions):
         ways = ("Loudly", "Softly", "Outside", "Close by", "For a while")
-        sentences = [f"{way} the sound of number {number} goes on." for way in ways]
+        good = 1 + number % 2
+        ends = ["goes on"] * good + ["is heard"] * (len(ways) - good)
+        sentences = [
+            f"{way} the sound of number {number} {end}."
+            for way, end in zip(ways, ends, strict=True)
+        ]
         path = f"/home/somebody/shared/clotho_v2/development/{name}"
         said = {"response": "\n".join(sentences), "variations": sentences}
         records.append({"idx": number, "path": path, "caption": caption, **said})

@@ -185,7 +185,7 @@ class Service:
             if account or not (passes or PASSING.search(text)):
                 raise ServiceError(
                     f"{fault}. Check {KEY_VARIABLE}, the account's credit, and "
-                    "audio.captions.model, base_url and parameters."
+                    "audio.captions.model, base_url and parameters (null: not sent)."
                 )
             if (wait or 0) > LONGEST_WAIT:
                 raise ServiceError(

@@ -116,11 +116,14 @@ def by_service(
     from triptych.audio.captions.service import Answer, Asker, Request
 
     count, longest = settings["variations"], settings["longest_words"]
+    parameters = {
+        name: value for name, value in settings["parameters"].items() if value is not None
+    }
     asker = Asker(settings, stop)
 
     def request(item: Item, attempt: int = 0) -> Request:
         prompt = caption_prompt(item.caption, item.keywords, count)
-        return Request(settings["model"], settings["parameters"], prompt, attempt)
+        return Request(settings["model"], parameters, prompt, attempt)
 
     def chosen(item: Item, attempts: int = 1) -> Written:
         answers = [asker.answers[request(item, attempt).key] for attempt in range(attempts)]
