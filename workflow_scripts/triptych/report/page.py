@@ -142,17 +142,6 @@ class PageClaim:
     seen: str = ""
 
     @property
-    def mark(self) -> str:
-        """The direction that was seen with substitutes, or else the verdict."""
-        return self.seen.partition(", ")[0] or self.verdict
-
-    @property
-    def instead(self) -> str:
-        """The substitutes, as a sentence."""
-        text = self.seen.partition(", ")[2]
-        return f"{text[:1].upper()}{text[1:]}." if text else ""
-
-    @property
     def brief(self) -> str:
         """Measurements, or what a test of an untested claim would take."""
         needs = self.price or self.reason
@@ -175,14 +164,6 @@ class PageStudy:
     sections: Sequence[Section]
     glance: Glance | None = None
     keys: Mapping[str, Sequence[str]] = field(default_factory=dict)
-
-    def judged(self, tested: bool) -> list[PageClaim]:
-        """The claims on which this run says something, or the others."""
-        return [claim for claim in self.claims if (claim.verdict != NOT_TESTABLE) == tested]
-
-    def counts(self) -> dict[str, int]:
-        """Claims by verdict."""
-        return {verdict: sum(c.verdict == verdict for c in self.claims) for verdict in _CHIPS}
 
 
 @dataclass(frozen=True)
@@ -268,7 +249,7 @@ def render_page(page: Page) -> str:
     environment.filters |= {"inline": inline, "markdown": render, "whole": _whole}
     style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))
     template = environment.get_template("page.html.j2")
-    return template.render(page=page, style=style, chips=_CHIPS)
+    return template.render(page=page, style=style, chips=_CHIPS, untested=NOT_TESTABLE)
 
 
 def _whole(text: str) -> str:

@@ -118,6 +118,10 @@ def audio_sections(
     """The study's sections. figures: by name; table1, table2, ensembles, leaks, beyond: the long
     tables of results/tables; submitted: whether the challenge's files were made.
     """
+
+    def shown(*names: str) -> list[PageFigure]:
+        return [figures[name] for name in names if name in figures]
+
     synthesised = "synthesised" in study.sources.values()
     results = [RESULTS]
     results.append(f"{SEARCH} {SUBMISSIONS}" if submitted else SEARCH)
@@ -152,7 +156,7 @@ def audio_sections(
             "audio-finetuning",
             "Fine-tuning",
             FINETUNING,
-            [figures["audio_figure2"], figures["audio_training"]],
+            shown("audio_figure2", "audio_training"),
             opened=(),
         ),
         Section("audio-leaks", "Leaks", LEAKS, tables=leaks_tables(leaks), opened=()),
@@ -160,7 +164,7 @@ def audio_sections(
             "audio-beyond",
             "Beyond the paper",
             f"{BEYOND} {SCENES}" if scenes else BEYOND,
-            [figures["audio_beyond"]],
+            shown("audio_beyond"),
             [beyond_table(beyond)],
             opened=(),
         ),
