@@ -21,13 +21,23 @@ caption_{n}: {s}|Caption {w}: {s}|{w}: {s}|{o}: {s}|{n}. Caption: {s}|**Sentence
 {l}) {s}|{L}. {s}|({l}) {s}|Option {L}: {s}|{r}. {s}|({r}) {s}|{R}. {s}|{t} {s}|{c} {s}|{c}{s}
 {b} {s}|{f}. {s}|\uff08{n}\uff09{s}|{n}\uff0e {s}|{n}\u3001{s}|{n}\t{s}|{n} \u2013 {s}|{n}- {s}
 {n}.\u00a0{s}|{n}\ufe0f\u20e3 {s}|{a}. {s}|{n}.~{s}|{n}~{s}|{n}.1 {s}|{n}/5 {s}|[{n}/5] {s}
-0{n}. {s}|{z}. {s}|{n}, {s}|{n}; {s}|{n} = {s}|{n} \u00b7 {s}|1. {s}|{n}. \u201e{s}\u201c
+0{n}. {s}|{z}. {s}|{n}, {s}|{n}; {s}|{n} = {s}|{n} \u00b7 {s}|1. {s}|{L} {s}|{r} {s}|{n}\u00ba {s}
+{n}. \u201e{s}\u201c
 {n}. \u00ab{s}\u00bb|{n}. \u201c{s}\u201d|{n}: "{s}",|{n}. {s} (9 words)|{n}. {s} [9 words]
 {n}. {s} \u2013 9 words
 """
 FORMS = [form.replace("~", "\n") for line in FORMS.strip().split("\n") for form in line.split("|")]
 TABLES = ["| {n} | {s} |", "| {n} | {s} | 9 |"]
-UNNUMBERED = ["- {s}", "* {s}", "\u2192 {s}", "- [ ] {s}", "<li>{s}</li>", '"{s}"', "{s}"]
+UNNUMBERED = [
+    "\U0001f415 {s}",
+    "- {s}",
+    "* {s}",
+    "\u2192 {s}",
+    "- [ ] {s}",
+    "<li>{s}</li>",
+    '"{s}"',
+    "{s}",
+]
 
 
 def written(form):
@@ -124,6 +134,9 @@ def test_words_that_look_like_numbering_stay():
         ("A dog barks at 7 pm.", "banned word (7 pm)"),
         ("I'm sorry, I cannot do that.", "no caption (I)"),
         ("2. A dog barks at the gate.", "no caption (2.)"),
+        ("C.1 A dog barks at the gate.", "no caption (C.1)"),
+        ("b A dog barks at the gate.", "no caption (b)"),
+        ("a - A dog barks at the gate.", "no caption (a -)"),
         ("2 A dog barks at the gate.", "no caption (2)"),
         ("A dog barks twice. Cars pass by.", "not one plain sentence (.)"),
         ("Is a dog barking near the road?", "not one plain sentence (?)"),
@@ -187,6 +200,8 @@ TAGS = [
     ("<|channel|>analysis<|message|>", "<|channel|>final <|constrain|>json<|message|>"),
     ("analysis", "assistantfinal"),
     ("", "</think>"),
+    ("<details><summary>Thinking</summary>\n", "</details>\n"),
+    ("<scratch_pad>", "</scratch_pad>"),
 ]
 
 
@@ -202,7 +217,7 @@ def test_thoughts_in_any_tags_are_dropped(opens, closes, answer):
 LIST = numbered(GOOD)
 OTHERS = {
     "thought after": (f"{LIST}\n<think>\n{numbered(NOTES)}\n</think>", 5),
-    "heading": (f"**Thinking Process:**\n\n{numbered(NOTES)}\n\n**Final Answer:**\n\n{LIST}", 0),
+    "heading": (f"**Thinking Process:**\n\n{numbered(NOTES)}\n\n**Final Answer:**\n\n{LIST}", 5),
     "explained after": (f"{LIST}\n\nExplanation:\n{numbered(NOTES)}", 0),
     "json of thoughts alone": ('{"steps": ["The dog is near the cars", "Cars pass by it"]}', 0),
     "json that was cut off": (json.dumps({"captions": GOOD})[:170], 0),

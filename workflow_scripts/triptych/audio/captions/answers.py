@@ -19,8 +19,8 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 _THOUGHT = re.compile(
-    r"[<\[\u25c1]\|?\s*(?P<name>/?\s*[\w:.-]*(?:think|thought|reason|reflect|analysis|scratchpad|"
-    r"monologue|inner_prefix|inner_suffix)[\w:.-]*)(?:\s[^<>\[\]]*)?\|?[>\]\u25b7]",
+    r"[<\[\u25c1]\|?\s*(?P<name>/?\s*[\w:.-]*(?:think|thought|reason|reflect|analysis|scratch|cot|"
+    r"monologue|inner_prefix|inner_suffix|internal|draft|plan|details)[\w:.-]*)(?:\s[^<>\[\]]*)?\|?[>\]\u25b7]",
     re.IGNORECASE,
 )
 """A tag around thoughts: <think>, </seed:think>, [THINK], <|end_of_thought|>, <|START_THINKING|>"""
@@ -34,8 +34,12 @@ _HIDDEN = re.compile(
 _FINAL = re.compile(
     r"(?:<\|channel\|>\s*final|assistantfinal|assistant\s+final\b)"
     r"\s*(?:<\|constrain\|>)?\s*(?:json\b)?\s*(?:<\|message\|>)?"
+    r"|^[ *#_-]*(?i:(?:here is )?(?:my |the )?(?:final )?(?:answer|output|response)|final \w+)"
+    r"[ *_:]*$",
+    re.MULTILINE,
 )
-"""What begins harmony's last channel, with its special tokens or after a server removed them."""
+"""What begins harmony's last channel, with its special tokens or after a server removed them, or an
+answer under a heading. Thoughts stand before the last of these."""
 _INLINE_TAG = re.compile(
     r"</?(?:b|i|u|em|strong|span|code|mark|small)(?:\s[^<>]*)?>", re.IGNORECASE
 )
@@ -57,7 +61,7 @@ COUNTERS = {
 """What counts captions, beside numbers."""
 _LABELS = ("(?P<label>)", r"(?P<label>[^\W\d_]+(?:[ _.-]+[^\W\d_]+){0,3}?\.?)(?:[\W_]+?|(?=\d))")
 _AFTER = (
-    r"(?:st|nd|rd|th)?(?:\.\d{1,2})?(?:\s*(?:/|of)\s*\d{1,2})?(?![^\W_])[\"']?"
+    r"(?:st|nd|rd|th|[\u00ba\u00aa\u00b0])?(?:\.\d{1,2})?(?:\s*(?:/|of)\s*\d{1,2})?(?![^\W_])[\"']?"
     r"(?P<closing>(?:[^\w\"'\u201c\u201e\u00ab\u2018\u2026]|_)*)(?P<caption>.*)"
 )
 _MARKS = [
@@ -82,15 +86,8 @@ _WORD_COUNT = re.compile(
     r"\s*(?:[(\[](?:\D{0,14}\s)?\d+(?:\s*words?)?[)\]]|"
     r"\s[-\u2013\u2014]\s*\d+ words|\s\|\s*\d+)\.?\Z"
 )
-_QUOTES = (
-    '""',
-    "''",
-    "\u201c\u201d",
-    "\u2018\u2019",
-    "\u201e\u201c",
-    "\u201e\u201d",
-    "\u00ab\u00bb",
-)
+_QUOTES = ['""', "''", "\u201c\u201d", "\u2018\u2019", "\u201e\u201c", "\u201e\u201d"]
+_QUOTES += ["\u00ab\u00bb", "\u2039\u203a", "\u300c\u300d", "\u300e\u300f"]
 
 
 class Mark(NamedTuple):
@@ -204,7 +201,8 @@ def _captions_by_line(lines: Sequence[str]) -> dict[int, str] | None:
         for mark in _marks_of(line):
             found.setdefault(mark.form, {})[number] = mark
     filled = {number: line for number, line in enumerate(lines) if line.strip()}
-    lists = [marks for form, marks in found.items() if _is_list(form, marks, len(filled))]
+    counted = [_counting(form, marks) for form, marks in found.items()]
+    lists = [marks for marks in counted if _is_list(marks, len(filled))]
     if lists:
         marks = max(lists, key=len)
         values = [mark.value for mark in marks.values()]
@@ -235,13 +233,29 @@ def _marks_of(line: str) -> Iterator[Mark]:
             yield Mark((counter, match["label"].lower(), closed), value, caption)
 
 
-def _is_list(form: tuple[str, str, bool], marks: dict[int, Mark], lines: int) -> bool:
-    """Whether these marks number a list rather than begin captions such as "5 dogs bark"."""
+def _counting(form: tuple[str, str, bool], marks: dict[int, Mark]) -> dict[int, Mark]:
+    """Marks that count on, or begin again; all numbers with a sign, as Markdown allows "1." alone.
+
+    Others begin captions, such as "5 dogs bark", or a closing "I hope this helps".
+    """
+    if form == ("number", "", True):
+        return marks
+    kept: dict[int, Mark] = {}
+    first = next(iter(marks.values())).value
+    previous = first - 1
+    following = [*[mark.value for mark in marks.values()][1:], None]
+    for (number, mark), after in zip(marks.items(), following, strict=True):
+        if mark.value == previous + 1 or (mark.value, after) == (first, first + 1):
+            kept[number], previous = mark, mark.value
+    return kept
+
+
+def _is_list(marks: dict[int, Mark], lines: int) -> bool:
     values = [mark.value for mark in marks.values()]
-    if form == ("number", "", True):  # "1." before every line, as Markdown allows, is one, too
+    form = next(iter(marks.values())).form
+    if form == ("number", "", True):
         return len(values) > 1 or (values == [1] and lines <= 2)
-    counts = all(later in (earlier + 1, values[0]) for earlier, later in pairwise(values))
-    return len(values) > 1 and values[:2] in ([0, 1], [1, 2]) and counts
+    return len(values) > 1 and values[0] in (0, 1)
 
 
 def _joined(lines: Sequence[str], captions: dict[int, str]) -> list[str]:
@@ -279,7 +293,8 @@ def _indent(line: str) -> int:
 
 def _tidy(line: str) -> str:
     """A line without invisible signs, marks of bold, quotes and counts of words around it."""
-    line = " ".join("".join(c for c in line if c.isprintable() or c.isspace()).split())
+    symbols = (c for c in line if unicodedata.category(c) != "So")  # emoji
+    line = " ".join("".join(c for c in symbols if c.isprintable() or c.isspace()).split())
     before = None
     while line != before:
         before = line

@@ -40,10 +40,14 @@ ASIDE = _any_of(r"""
 ORDERS = re.compile(
     r"\A(?:(?:wait|hmm+|ok|okay|sure|certainly|thus|therefore|for example|need to|must|avoid|"
     r"ensure|use|mention|include|write|generate|vary|replace|describe|note|check|think|do not|"
-    r"don't|here (?:are|is)|start (?:with|by)|analysis|assistant\w*)\b|\W*\d+\S?|\W*[a-z]\))",
+    r"don't|here (?:are|is)|start (?:with|by)|analysis|assistant\w*)\b"
+    r"|(?:\S+\s+){0,3}\S*\d\S*"
+    r"|\W*(?:[b-hj-z]|i+|i?v|vi*|i?x|(?:a|one|two|three|four|five)(?=\s+an?\s))\s"
+    r"|\W*\w+\s*[-\u2013\u2014)]\s)",
     re.IGNORECASE,
 )
-"""How a thought or an order begins, and a number that numbering has left behind."""
+"""How a thought or an order begins, and a mark that numbering has left behind; so no number stands
+among the first words."""
 MARKUP = re.compile(r"[\[\](){}<>|=*_#\\/`~^@\"\u201c\u201d\u25b7\u25c1\u2192:]|\s-\s\w+\W*$")
 ABBREVIATION = re.compile(r"\b(?:mr|mrs|ms|dr|st|vs|etc|e\.g|i\.e)\.", re.IGNORECASE)
 SENTENCE_ENDS = re.compile(r"[.!?\u2026]+['\u2019]?\s+(?=\w)|[.!?\u2026](?=[A-Z])|\?\W*$")
