@@ -1,4 +1,4 @@
-"""How much faster and smaller than plain code, eager, compiled and in bf16: ratios within a run."""
+"""How much faster than plain code, eager, compiled and in bf16: ratios within a run."""
 
 import logging
 import statistics
@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from benchmarks.style.commands import compare_commands, limited_memory
+from benchmarks.style.commands import compare_commands
 from benchmarks.worker import Worker, ratios
 from triptych.core.device import choose_device, choose_precision, describe_device
 
@@ -36,8 +36,7 @@ def bench(
 ) -> pd.DataFrame:
     """Run each task at its `sizes` (pixels) on every side, in turn, `rounds` times.
 
-    Columns: those of `compare`, peak_megabytes, device, threads. "large" is run once, 4032 x 2480:
-    its ratio is that of the peak memory. "command": `compare_commands`; "memory": `limited_memory`.
+    Columns: those of `compare`, device, threads. "command": `compare_commands`.
     On a processor where `auto` is float32, sides in bf16 are left out: they can take fifty times as
     long.
     """
@@ -50,9 +49,7 @@ def bench(
     for name, chosen in sizes.items():
         for size in chosen:
             rows += compare(name, size, width, sides, rounds, threads, slow)
-    rows += large_photograph(width, threads)
     rows += compare_commands(commands, command_sizes, rounds, threads)
-    rows += limited_memory(threads)
     table = pd.DataFrame(rows)
     table["device"], table["threads"] = describe_device(device), threads
     return table
@@ -111,24 +108,3 @@ def _figures(
     }
     fastest = [min(of_round) for of_round in zip(*plain.values(), strict=True)]
     return figures | ratios(plain[PLAIN], seconds) | ratios(fastest, seconds, "ahead")
-
-
-def large_photograph(width: int, threads: int) -> list[dict[str, Any]]:
-    """4032 x 2480 once, plain and in float32: rows whose ratio is that of the peak memory."""
-    rows = []
-    for side in (PLAIN, "float32"):
-        with Worker(WORKER, side, threads=threads) as worker:
-            answer = worker.ask(["large", 0, width])
-        rows.append(
-            {
-                "compared": "large",
-                "side": side,
-                "size": 4032,
-                "seconds": answer["seconds"],
-                "peak_megabytes": answer["peak_bytes"] / 1e6,
-            }
-        )
-        logger.info("%s", rows[-1])
-    for row in rows:
-        row["ratio"] = round(rows[0]["peak_megabytes"] / row["peak_megabytes"], 3)
-    return rows

@@ -19,21 +19,6 @@ logger = logging.getLogger(__name__)
 
 OURS = "triptych"
 
-LIMITED = {
-    "network": (4032, 2.0e9, ()),
-    "--optimize": (800, 2.0e9, ("--optimize", "--evaluations", "2")),
-}
-"""Calls with --memory: pixels of the longer side, bytes allowed, and options."""
-
-PEAK = """
-import sys
-from triptych.cli import main
-from triptych.core.memory import peak_memory
-code = main(sys.argv[1:])
-print(peak_memory())
-sys.exit(code)
-"""
-
 
 def compare_commands(
     commands: Mapping[str, Sequence[str]], sizes: Sequence[int], rounds: int, threads: int
@@ -69,21 +54,6 @@ def compare_commands(
     return rows
 
 
-def limited_memory(threads: int) -> list[dict[str, Any]]:
-    """The peak of memory under --memory: rows with peak_megabytes and ratio (allowed over peak)."""
-    rows = []
-    with tempfile.TemporaryDirectory() as folder:
-        for name, (size, allowed, options) in LIMITED.items():
-            files = _files(Path(folder), size)
-            words = ["stylize", str(files["photograph"]), "--style", "swirls", *options]
-            words += ["--memory", f"{allowed:.0f}", "-o", str(files["result"])]
-            peak = int(_run([sys.executable, "-c", PEAK, *words], threads).split()[-1])
-            row = {"compared": "memory", "side": name, "size": size, "peak_megabytes": peak / 1e6}
-            rows.append(row | {"ratio": round(allowed / peak, 3)})
-            logger.info("%s", rows[-1])
-    return rows
-
-
 def _files(folder: Path, size: int) -> dict[str, Path]:
     """What a command line names: a photograph of this size (pixels of its longer side)."""
     photograph = folder / f"photograph{size}.png"
@@ -94,13 +64,7 @@ def _files(folder: Path, size: int) -> dict[str, Path]:
 
 def _seconds(words: Sequence[str], threads: int) -> float:
     """How long a process takes, start and imports included."""
-    began = time.perf_counter()
-    _run(words, threads)
-    return time.perf_counter() - began
-
-
-def _run(words: Sequence[str], threads: int) -> str:
-    """What a process prints."""
     surroundings = {**os.environ, "OMP_NUM_THREADS": str(threads)}
-    done = subprocess.run(words, check=True, capture_output=True, text=True, env=surroundings)
-    return done.stdout
+    began = time.perf_counter()
+    subprocess.run(words, check=True, capture_output=True, env=surroundings)
+    return time.perf_counter() - began

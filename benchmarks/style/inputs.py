@@ -16,9 +16,6 @@ BATCH = 4
 STYLES = 8
 """Of the conditional network."""
 
-LARGE = (2480, 4032)
-"""Height and width of the paper's large photograph."""
-
 
 @cache
 def vgg_layers(name: str) -> torch.nn.Sequential:

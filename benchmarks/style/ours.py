@@ -11,7 +11,6 @@ import torch
 from benchmarks.style.inputs import (
     BATCH,
     DEVICE,
-    LARGE,
     STYLES,
     image,
     vgg_layers,
@@ -28,7 +27,6 @@ from triptych.style.network.fast import PreparedNetwork
 from triptych.style.network.initial_weights import initial_network
 from triptych.style.network.network import TransformationNetwork
 from triptych.style.network.perceptual import LossSettings, PerceptualLoss
-from triptych.style.network.stylize import stylise
 from triptych.style.network.training import TrainingRun
 from triptych.style.network.training_data import TrainingSettings
 from triptych.style.optimise.choices import preset
@@ -62,11 +60,6 @@ class Ours:
         prepared = [PreparedNetwork(each, self.precision) for each in network.alone()[:BATCH]]
         photograph = image(1, 3, size, size)
         return lambda: [each(photograph) for each in prepared]
-
-    def large(self, size: int, width: int) -> Callable[[], object]:
-        """By `stylise`, which looks at the memory."""
-        network = TransformationNetwork(Architecture(width, "nearest")).to(DEVICE)
-        return partial(stylise, network, image(1, 3, *LARGE), precision=self.precision)
 
     def step(self, size: int, width: int) -> Callable[[], object]:
         """An update of the weights by the workflow's training."""

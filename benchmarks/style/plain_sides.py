@@ -12,7 +12,6 @@ from benchmarks.style import plain
 from benchmarks.style.inputs import (
     BATCH,
     DEVICE,
-    LARGE,
     STYLES,
     image,
     vgg_layers,
@@ -50,10 +49,6 @@ class Plain:
         images = 255 * image(1, 3, size, size).repeat(BATCH, 1, 1, 1)
         styles = torch.arange(BATCH, device=DEVICE)
         return self._inference(plain.PlainNetwork(width, STYLES), images, styles)
-
-    def large(self, size: int, width: int) -> Callable[[], object]:
-        """Stylise an image of LARGE pixels whole."""
-        return self._inference(plain.PlainNetwork(width), 255 * image(1, 3, *LARGE))
 
     def step(self, size: int, width: int) -> Callable[[], object]:
         """A training step on BATCH images of size x size, as pytorch/examples trains."""

@@ -11,6 +11,8 @@ from safetensors.torch import save_file
 from sandbox import Trap, trap
 from stand_in import Named
 
+from triptych.core.errors import InputError
+from triptych.style.data.backbone import load_backbone
 from triptych.style.network.architecture import Architecture
 from triptych.style.network.network import TransformationNetwork
 
@@ -54,9 +56,8 @@ def test_what_is_no_backbone_is_refused_and_not_run(sandbox, text):
         trap(path.parent, path.name)
     else:
         save_file({"conv1.weight": torch.zeros(1)}, path, {"backbone": text})
-    arguments = ("a.png", "--optimize", "--style", "a.png", "--backbone", "b.safetensors")
-    said = ("b.safetensors", "expected")
-    sandbox.command_refuses("stylize", *arguments, "-o", "x.png", said=said)
+    with pytest.raises(InputError, match=r"b\.safetensors.*expected"):
+        load_backbone(path, pooling="max")
     assert not list(sandbox.around.rglob("sprung*"))
 
 

@@ -83,7 +83,7 @@ def style_training(width: int) -> None:
     torch.manual_seed(0)
     network = TransformationNetwork(Architecture(width, "nearest", (0,), grain=3))
     losses = LossSettings(("relu3_2",), ("relu1_2", "relu4_2"), "relative", 0.3, 1.0, 0.3)
-    backbone = load_backbone(backbone_file(None), pooling="average")
+    backbone = load_backbone(backbone_file(), pooling="average")
     loss = PerceptualLoss(backbone, losses, [noise(3, 32, 32).sigmoid()])
     images = noise(2, 3, 32, 32).sigmoid()
     with training_precision(CPU, "bf16"):
@@ -94,7 +94,7 @@ def closure(architecture: str) -> None:
     """One evaluation of Version 1."""
     choices = preset("tuned", architecture, precision="bf16")
     embedded = ROOT / f"resources/style/{architecture}.safetensors"
-    path = backbone_file(None) if architecture == "vgg16" else embedded
+    path = backbone_file() if architecture == "vgg16" else embedded
     backbone = load_backbone(path, pooling=choices.pooling)
     images = noise(2, 3, 64, 64).sigmoid()
     objective = Objective(backbone, choices, [images[0]], [images[1]])

@@ -174,7 +174,7 @@ def test_wrong_tensors_are_told_by_name_found_and_expected(tmp_path, change, mes
 
 @pytest.mark.parametrize(("name", "weights"), [("vgg16", "hed"), ("narrow_alexnet", "embedded")])
 def test_a_backbone_that_every_run_has_loads_and_no_layer_is_dead(name, weights):
-    path = backbone_file(None) if weights == "hed" else SHIPPED / f"{name}.safetensors"
+    path = backbone_file() if weights == "hed" else SHIPPED / f"{name}.safetensors"
     backbone = load_backbone(path, pooling="average")
     assert backbone.architecture.name == name
     assert record_of(path)["weights"] == weights

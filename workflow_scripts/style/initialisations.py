@@ -4,13 +4,10 @@ from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.report.palette import write_figure
 from triptych.style.report.figures_images import initialisations_figure
-from triptych.style.report.panels import Files
-from triptych.style.report.runs import results_long
+from triptych.style.report.panels import Experiment
 
 with job(snakemake):
     inputs = snakemake.input
-    runs, quality = read_frames(inputs.runs), read_frames(inputs.quality)
-    results = results_long(runs, quality, scale=snakemake.params.scale)
-    files = Files(result=inputs.images, content=inputs.contents, painting=inputs.paintings)
-    figure = initialisations_figure(results, files)
-    write_figure(figure, results, snakemake.output, photographs=True)
+    shown = Experiment.read(inputs, snakemake.params.scale, read_frames(inputs.quality))
+    figure = initialisations_figure(shown.results, shown.files)
+    write_figure(figure, shown.results, snakemake.output, photographs=True)

@@ -1,14 +1,11 @@
 """Version 1 at several image sizes."""
 
-from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.report.palette import write_figure
 from triptych.style.report.figures_images import sizes_figure
-from triptych.style.report.panels import Files
-from triptych.style.report.runs import results_long
+from triptych.style.report.panels import Experiment
 
 with job(snakemake):
-    inputs = snakemake.input
-    results = results_long(read_frames(inputs.runs), scale=snakemake.params.scale)
-    files = Files(result=inputs.images, content=inputs.contents, painting=inputs.paintings)
-    write_figure(sizes_figure(results, files), results, snakemake.output, photographs=True)
+    shown = Experiment.read(snakemake.input, snakemake.params.scale)
+    figure = sizes_figure(shown.results, shown.files)
+    write_figure(figure, shown.results, snakemake.output, photographs=True)

@@ -142,13 +142,13 @@ def test_what_cannot_be_is_said_in_one_message(arguments, message, capsys):
 
 
 def test_an_image_that_memory_does_not_hold_is_refused_with_a_size_that_fits(capsys, monkeypatch):
-    monkeypatch.setattr(optimising_stylizer, "resident_memory", lambda: 5e8)
+    monkeypatch.setattr(optimising_stylizer, "free_memory", lambda _: 0.275e9)
     write_image("large.png", torch.rand(3, 400, 300))
     command = ["stylize", "large.png", *COMMAND[2:-1], "1", "-o", "x.png"]
-    assert main([*command, "--memory", "0.72GB"]) == 2
+    assert main(command) == 2
     size = re.search(r"--size (\d+) fits", capsys.readouterr().err)[1]
     assert 16 < int(size) < 300
-    assert main([*command, "--memory", "0.72GB", "--size", size]) == 0
+    assert main([*command, "--size", size]) == 0
     assert read_image("x.png").shape[2] == int(size)
 
 

@@ -99,7 +99,7 @@ def test_a_missing_result_is_named(files):
 def test_loss_curves_draw_the_relative_totals(files):
     runs, history = (pd.read_csv(files[f"backbones_{kind}"]) for kind in ("runs", "history"))
     long = history_long(history, runs, scale="demo")
-    axes = backbones_figure(long).axes[0]
+    axes = backbones_figure(long, Files()).axes[0]
     assert axes.get_yscale() == "log"
     drawn = {line.get_label(): np.asarray(line.get_ydata()) for line in axes.lines}
     totals = history[history["run"] == "vgg"]["total"].to_numpy()
@@ -109,7 +109,7 @@ def test_loss_curves_draw_the_relative_totals(files):
 def test_a_run_that_diverged_ends_in_a_cross(files):
     runs, history = (pd.read_csv(files[f"optimizers_{kind}"]) for kind in ("runs", "history"))
     long = history_long(history, runs, scale="demo")
-    authors, tuned = optimizers_figure(long).axes
+    authors, tuned = optimizers_figure(long, Files()).axes
     crosses = [
         [line for line in axes.lines if line.get_marker() == "x"] for axes in (authors, tuned)
     ]

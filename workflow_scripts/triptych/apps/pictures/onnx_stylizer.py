@@ -26,7 +26,7 @@ MOST_PICTURES = 16
 
 def suits(options: argparse.Namespace, items: list[Item]) -> bool:
     """Whether nothing is asked for that needs PyTorch, and the network has its ONNX file."""
-    plain = options.precision in ("auto", "float32") and not (options.optimize or options.memory)
+    plain = options.precision in ("auto", "float32") and not options.optimize
     few = len(items) <= MOST_PICTURES or options.device == "cpu"
     if not plain or not few or options.device == "cuda":
         return False

@@ -11,12 +11,9 @@ from triptych.core.provenance import SOURCE
 
 EVALUATIONS = [80, 60, 30]
 """Evaluations at each scale, coarse to fine; the last ones by L-BFGS (`scales.refining`)."""
-EVALUATIONS_BY_ADAM = [80, 80, 60]
-"""Evaluations through AlexNet, at every scale by Adam: L-BFGS, whose steps follow the gradient's
-size, leaves strips unpainted that the first layer's stride hardly sees."""
 
 WEIGHTS = ("content_weight", "style_weight", "tv_weight")
-ONLY = ("evaluations", "backbone", *WEIGHTS)
+ONLY = ("evaluations", *WEIGHTS)
 
 
 def shipped_paintings(root: Path = SOURCE) -> dict[str, Path]:

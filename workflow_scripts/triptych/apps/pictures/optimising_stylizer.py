@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from triptych.apps import chosen_device
 from triptych.apps.pictures.catalogue import backbone_file, painting_file
-from triptych.apps.pictures.optimising_options import EVALUATIONS, EVALUATIONS_BY_ADAM, changes
+from triptych.apps.pictures.optimising_options import EVALUATIONS, changes
 from triptych.apps.pictures.stylizer import Stylizer
 from triptych.apps.pictures.unfinished import Unfinished
 from triptych.apps.pictures.work_list import Item
@@ -29,7 +29,7 @@ from triptych.style.data.backbone import load_backbone
 from triptych.style.data.image_files import Planes, shape_along
 from triptych.style.data.images import read_image
 from triptych.style.data.prepare import check_painting
-from triptych.style.network.memory import free_memory, parse_bytes, readable, resident_memory
+from triptych.style.network.memory import free_memory, readable
 from triptych.style.optimise.choices import preset
 from triptych.style.optimise.memory import network_bytes, state_bytes
 from triptych.style.optimise.scales import CoarseToFine, Scale, refining, scales
@@ -57,13 +57,11 @@ class OptimisingStylizer(Stylizer):
     def __init__(self, options: argparse.Namespace) -> None:
         super().__init__(options)
         self.device = chosen_device(options)
-        limit = parse_bytes(options.memory) if options.memory else None
-        self.limit = None if limit is None else limit - resident_memory()
         path = painting_file(options.style)
         self.painting = read_image(path)
         check_painting(self.painting, path)
         self.stroke = options.style_scale or 1.0
-        path = backbone_file(options.backbone)
+        path = backbone_file()
         precision = choose_precision("auto", self.device, "unscaled")
         # The pooling of the preset, whatever the architecture.
         backbone = load_backbone(path, pooling="max")
@@ -71,10 +69,8 @@ class OptimisingStylizer(Stylizer):
             "tuned", backbone.architecture.name, precision=precision, **changes(options)
         )
         self.backbone = backbone.to(self.device)
-        self.finest, evaluations = refining(self.choices), EVALUATIONS
-        if any(layer.stride > 1 for layer in backbone.architecture.convolutions.values()):
-            self.finest, evaluations = self.choices, EVALUATIONS_BY_ADAM
-        self.scales = scales(options.evaluations or evaluations)
+        self.finest = refining(self.choices)
+        self.scales = scales(options.evaluations or EVALUATIONS)
         self.unfinished = Unfinished(options.output)
         self._origin = [sha256_of(path), *map(sha256_of, _sources()), torch.__version__]
         self._stop: Stop | None = None
@@ -105,7 +101,7 @@ class OptimisingStylizer(Stylizer):
         images = torch.from_numpy(photographs).to(self.device)
         size = _size(images)
         self._check_side(size, "an image")
-        at_hand = 0.8 * free_memory(self.device) if self.limit is None else self.limit
+        at_hand = 0.8 * free_memory(self.device)
         if self._bytes(size) > at_hand:
             raise InputError(self._too_large(size, at_hand))
         margin = min(MARGIN, min(size) - 1)

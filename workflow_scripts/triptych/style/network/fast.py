@@ -53,62 +53,37 @@ class Norm:
         return cls(module.weight.detach().to(kind), module.bias.detach().to(kind), module.eps)
 
 
-@dataclass(frozen=True)
-class KnownNorm:
-    """A normalisation whose statistics, [C] each, have been measured."""
-
-    norm: Norm
-    mean: Tensor
-    variance: Tensor
-
-    def apply(self, x: Tensor, dtype: torch.dtype | None = None) -> Tensor:
-        """[1, C, h, w] normalised, a new tensor of `dtype` with channels last."""
-        x = x.to(dtype or x.dtype).contiguous(memory_format=torch.channels_last)
-        gamma, beta, epsilon = self.norm.gamma, self.norm.beta, self.norm.epsilon
-        return functional.batch_norm(x, self.mean, self.variance, gamma, beta, eps=epsilon)
-
-
-class Moments:
-    """Means and squared deviations of channels, over parts that come one by one."""
-
-    def __init__(self) -> None:
-        self._counts: list[int] = []
-        self._means: list[Tensor] = []
-        self._squares: list[Tensor] = []
-
-    def add(self, part: Tensor) -> None:
-        """Take [1, C, h, w], channels last, in."""
-        for band in _bands(part):
-            count, channels = band.shape[-2] * band.shape[-1], band.shape[1]
-            kind = at_least_float32(band.dtype)
-            mean, variance = torch.zeros(2, channels, dtype=kind, device=band.device)
-            if count == 1:  # of which batch normalisation refuses to take the variance
-                mean = band.flatten().to(kind)
-            else:
-                # The operator that takes both in two reads of channels that lie last.
-                functional.batch_norm(band, mean, variance, training=True, momentum=1.0)
-            self._counts.append(count)
-            self._means.append(mean)
-            self._squares.append(variance * (count - 1))
-
-    def known(self, norm: Norm) -> KnownNorm:
-        """Normalisation by the whole's moments (Chan, Golub and LeVeque 1983), in float64."""
-        means = torch.stack(self._means).double()
-        counts = torch.tensor(self._counts, dtype=torch.float64, device=means.device)[:, None]
-        mean = (counts * means).sum(0) / counts.sum()
-        between = (counts * (means - mean).square()).sum(0)
-        variance = (torch.stack(self._squares).double().sum(0) + between) / counts.sum()
-        return KnownNorm(norm, mean.to(norm.gamma.dtype), variance.to(norm.gamma.dtype))
-
-
 def normalised(x: Tensor, norm: Norm) -> Tensor:
-    """Instance normalisation of [N, C, H, W], each image by its own moments; a new tensor."""
-    results = []
-    for image in x.split(1):
-        moments = Moments()
-        moments.add(image)
-        results.append(moments.known(norm).apply(image))
+    """Instance normalisation of [N, C, H, W], channels last, each image by its own moments; a new
+    tensor."""
+    results = [_normalised(image, norm) for image in x.split(1)]
     return results[0] if len(results) == 1 else torch.cat(results)
+
+
+def _normalised(image: Tensor, norm: Norm) -> Tensor:
+    """[1, C, H, W] by its moments: those of bands, joined in float64 (Chan, Golub and LeVeque
+    1983)."""
+    kind, channels = at_least_float32(image.dtype), image.shape[1]
+    counts, means, squares = [], [], []
+    for band in _bands(image):
+        count = band.shape[-2] * band.shape[-1]
+        mean, variance = torch.zeros(2, channels, dtype=kind, device=band.device)
+        if count == 1:  # of which batch normalisation refuses to take the variance
+            mean = band.flatten().to(kind)
+        else:
+            # The operator that takes both in two reads of channels that lie last.
+            functional.batch_norm(band, mean, variance, training=True, momentum=1.0)
+        counts.append(count)
+        means.append(mean)
+        squares.append(variance * (count - 1))
+    each = torch.stack(means).double()
+    weights = torch.tensor(counts, dtype=torch.float64, device=each.device)[:, None]
+    mean = (weights * each).sum(0) / weights.sum()
+    between = (weights * (each - mean).square()).sum(0)
+    variance = (torch.stack(squares).double().sum(0) + between) / weights.sum()
+    moments = mean.to(norm.gamma.dtype), variance.to(norm.gamma.dtype)
+    image = image.contiguous(memory_format=torch.channels_last)
+    return functional.batch_norm(image, *moments, norm.gamma, norm.beta, eps=norm.epsilon)
 
 
 def _bands(part: Tensor) -> Sequence[Tensor]:

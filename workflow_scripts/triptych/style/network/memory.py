@@ -1,16 +1,10 @@
-"""Free memory, and amounts of memory as people write them."""
+"""Free memory, and amounts of memory in words."""
 
-import os
-import re
 import resource
 from collections.abc import Iterator
 from pathlib import Path
 
 import torch
-
-from triptych.core.errors import InputError
-
-UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "ki": 2.0**10, "mi": 2.0**20, "gi": 2.0**30}
 
 
 def free_memory(device: torch.device) -> float:
@@ -22,14 +16,6 @@ def free_memory(device: torch.device) -> float:
     if device.type == "cuda":
         return float(torch.cuda.mem_get_info(device)[0])
     return min((_available(), *_group_limits(), *_own_limits()))
-
-
-def parse_bytes(text: str) -> float:
-    """Bytes from "2GB", "1500 MB", "2GiB" or a plain number. Raises InputError for other text."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmg]i?)?b?\s*", text.lower())
-    if not match:
-        raise InputError(f"{text!r} is no amount of memory; expected one such as 2GB or 1500MB")
-    return float(match[1]) * UNITS[match[2] or ""]
 
 
 def readable(count: float) -> str:
@@ -46,7 +32,7 @@ def _available() -> float:
     for line in lines_of(Path("/proc/meminfo")):
         if line.startswith("MemAvailable:"):
             return 1024.0 * int(line.split()[1])
-    return float("inf")  # no Linux: trust the user's --memory
+    return float("inf")  # no Linux: nothing is known
 
 
 def _own_limits() -> Iterator[float]:
@@ -83,9 +69,3 @@ def lines_of(path: Path) -> list[str]:
         return path.read_text().splitlines()
     except OSError:
         return []
-
-
-def resident_memory() -> float:
-    """Bytes of memory that this process holds now; 0 where that cannot be told."""
-    pages = " ".join(lines_of(Path("/proc/self/statm"))).split()
-    return float(pages[1]) * os.sysconf("SC_PAGE_SIZE") if len(pages) > 1 else 0.0

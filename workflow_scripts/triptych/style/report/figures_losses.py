@@ -19,6 +19,7 @@ from triptych.style.report.labels import (
     OPTIMIZER_LOOKS,
     RATES_LABELS,
 )
+from triptych.style.report.panels import Files, saying_missing
 from triptych.style.report.runs import backbone_name
 
 LOSS_LABEL = "loss / first total loss"
@@ -26,10 +27,11 @@ BASELINE = "mse"
 NO_DIFFERENCE = "no difference"
 
 
-def backbones_figure(long: pd.DataFrame) -> Figure:
+@saying_missing
+def backbones_figure(long: pd.DataFrame, files: Files) -> Figure:
     """Figure 2: the total loss by backbone, and what it is made of; logarithmic axes.
 
-    long: as `history_long` returns it, for the experiment `backbones`.
+    long: as `history_long` returns it, for the experiment `backbones`. files: its pictures.
     """
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(8.6, 3.4), layout="constrained")
@@ -47,9 +49,11 @@ def backbones_figure(long: pd.DataFrame) -> Figure:
     return figure
 
 
-def optimizers_figure(long: pd.DataFrame) -> Figure:
+@saying_missing
+def optimizers_figure(long: pd.DataFrame, files: Files) -> Figure:
     """Figure 5: the total loss by optimizer, a panel for the authors' and for tuned rates, and a
-    row of them for each backbone. long: as `history_long` returns it, for `optimizers`."""
+    row of them for each backbone. long: as `history_long` returns it, for `optimizers`. files: its
+    pictures."""
     rates = [name for name in RATES_LABELS if (long["rates"] == name).any()]
     backbones = list(dict.fromkeys(zip(long["architecture"], long["weights"], strict=True)))
     with matplotlib.rc_context(STYLE):

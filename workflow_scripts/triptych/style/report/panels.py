@@ -12,15 +12,18 @@ from typing import Any
 
 import matplotlib
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 from PIL import Image
 
+from triptych.core.files import read_frames
 from triptych.report.embedding import on_white
 from triptych.report.palette import INK, MUTED, STYLE
 from triptych.style.data.missing import missing_among
+from triptych.style.report.runs import history_long, results_long
 
 WIDTH = 9.0
 PIXELS_AN_INCH = 200
@@ -84,6 +87,25 @@ class Files:
             )
             raise ValueError(f"no {kind} named {name!r}; there are: {', '.join(known)}")
         return read_picture(files[name])
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What a figure of an experiment, and of those shown with it, is drawn from."""
+
+    results: pd.DataFrame
+    history: pd.DataFrame
+    files: Files
+
+    @classmethod
+    def read(cls, inputs: Any, scale: str, quality: pd.DataFrame | None = None) -> "Experiment":
+        """Of a rule's inputs `runs`, `history`, `images`, `contents` and `paintings`."""
+        runs, history = read_frames(inputs.runs), read_frames(inputs.history)
+        return cls(
+            results=results_long(runs, quality, scale=scale),
+            history=history_long(history, runs, scale=scale),
+            files=Files(result=inputs.images, content=inputs.contents, painting=inputs.paintings),
+        )
 
 
 def saying_missing(draw: Callable[..., Figure]) -> Callable[..., Figure]:
