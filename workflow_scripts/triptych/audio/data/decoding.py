@@ -40,12 +40,10 @@ SOUGHT = ("aiff", "au", "caf", "flac", "matroska,webm", "mov,mp4,m4a,3gp,3g2,mj2
 """Formats in which a jump lands where it should. Others are walked through, undecoded."""
 BARE = ("aac", "ac3", "amr", "amrnb", "amrwb", "eac3", "mp3")
 """Formats without a clock of their own: packet follows packet, and FFmpeg counts them."""
-WITHOUT_LENGTH = (*BARE, "mpeg", "mpegts", "ogg")
+WITHOUT_LENGTH = (*BARE, "avi", "mpeg", "mpegts", "ogg")
 """Formats whose length FFmpeg estimates, or reads from the last page."""
 WITH_PAUSES = ("asf", "avi", "flv", "matroska,webm", "mov,mp4,m4a,3gp,3g2,mj2", "mpeg", "mpegts")
 """Formats whose clock may pause. In others, what lies between two times is lost."""
-DISCONTINUOUS = ("mpeg", "mpegts")
-"""Broadcasts, whose clock jumps between programmes."""
 
 WARM_UP_SECONDS = 0.25
 """How much of what precedes a window the resampler sees: many times the length of its filter."""
@@ -55,8 +53,10 @@ TOLERANCE_SECONDS = 0.1
 """Containers round their times, and clocks of recorders drift; more than this is a pause."""
 LEAST_CUT_SECONDS = 0.5
 """What must be missing at a sound's end to be told: codecs pad it."""
-LONGEST_JUMP_SECONDS = 10.0
-"""Pause in a broadcast; more is a jump to another clock, as in FFmpeg."""
+LONGEST_PAUSE_SECONDS = {"mpeg": 10.0, "mpegts": 10.0, "": 6 * 3600.0}
+"""By format, "" for all others; what is longer is a jump to another clock. Broadcasts jump between
+programmes, and FFmpeg's commands count 10 s as a jump there.
+"""
 WITH_CHECKSUMS = ("flac", "wavpack")
 """Codecs whose packets can be checked."""
 TAGS = (b"ID3", b"TAG", b"APETAGEX", b"Xing", b"Info", b"LYRICS")
@@ -202,6 +202,7 @@ class Sound:
         self._others = others
         self.rate: int = stream.codec_context.sample_rate
         self._format = container.format.name
+        self._tick = float(stream.time_base or 0)
         self._begins = _begins(container)
         self._stated = stated_seconds
         if self._format not in (*WITHOUT_LENGTH, "wav"):
@@ -269,8 +270,8 @@ class Sound:
         """Seconds of silence in front of what begins at `time` of the container's clock."""
         failed, self._failed = self._failed, None
         ahead = 0.0 if time is None else time - self._begins + self._shift - self._end
-        jump = self._format in DISCONTINUOUS and ahead > LONGEST_JUMP_SECONDS
-        if jump or ahead < -TOLERANCE_SECONDS:  # another clock
+        longest = LONGEST_PAUSE_SECONDS.get(self._format, LONGEST_PAUSE_SECONDS[""])
+        if not -TOLERANCE_SECONDS <= ahead <= longest:  # another clock
             self._shift -= ahead
             ahead = 0.0
         if not self._located:  # decoders begin a packet or two behind a jump
@@ -300,9 +301,9 @@ class Sound:
                 self._end = self._time(packet)
                 packets = itertools.chain([packet], packets)
         for packet in packets:
-            duration = float((packet.duration or 0) * packet.time_base)
+            duration = (packet.duration or 0) * self._tick
             if packet.pts is not None and self._time(packet) + self._shift + duration < early:
-                self._end += self._pause(float(packet.pts * packet.time_base)) + duration
+                self._end += self._pause(packet.pts * self._tick) + duration
                 self._located = False
                 continue
             try:
@@ -316,7 +317,7 @@ class Sound:
 
     def _time(self, packet: "Packet") -> float:
         """Seconds behind the sound's beginning by the container's clock."""
-        return float((packet.pts or 0) * packet.time_base) - self._begins
+        return (packet.pts or 0) * self._tick - self._begins
 
     def _packets(self) -> Iterator["Packet"]:
         """The stream's packets; behind a place that can't be read it is tried to go on."""
