@@ -2,6 +2,8 @@
 
 import fcntl
 import shutil
+import subprocess
+import sys
 
 import gymnasium
 import h5py
@@ -315,3 +317,11 @@ def test_a_file_that_another_program_writes_is_said_to_be_locked(tmp_path):
         with pytest.raises(DatasetError, match=r"mine\.hdf5: file: .*locked\. Close"):
             prepared(path)
     assert len(prepared(path).rewards) == 29
+
+
+def test_a_file_whose_writer_crashed_is_said_to_be_in_use(tmp_path):
+    writing = "import h5py, os, sys; f = h5py.File(sys.argv[1], 'w', libver='latest'); "
+    writing += "f.swmr_mode = True; os._exit(0)"
+    subprocess.run([sys.executable, "-c", writing, tmp_path / "mine.hdf5"], check=True)
+    with pytest.raises(DatasetError, match=r"mine\.hdf5: file: .*in use.*h5clear"):
+        prepared(tmp_path / "mine.hdf5")

@@ -35,8 +35,8 @@ def spaces_of(task: Task) -> Spaces:
     if task.paper:
         size, ones = SIZES[task.paper][0], np.ones(SIZES[task.paper][1])
         return Spaces(task.name, size, -ones, ones)
-    with closing(_make(task)) as environment:
-        return _spaces(task, environment)
+    with closing(GymnasiumEpisodes(task, 1)) as episodes:
+        return episodes.spaces
 
 
 def _spaces(task: Task, environment: "gymnasium.Env[Any, Any]") -> Spaces:
@@ -125,7 +125,8 @@ class GymnasiumEpisodes:
     def close(self) -> None:
         """Close the environments."""
         for environment in self._environments:
-            environment.close()
+            with _faults(self._task, "its close"):
+                environment.close()
 
     def reset(self, seeds: Sequence[int]) -> Array:
         """Start all episodes, each from its seed; observations [E, S]."""

@@ -1,5 +1,6 @@
 """A recording in D4RL's HDF5 layout, read and checked."""
 
+import errno
 import json
 import logging
 import os
@@ -108,6 +109,12 @@ def _opened(path: PathLike) -> Iterator[h5py.File]:
         raise
     except Exception as error:  # h5py raises many kinds for a damaged file
         found = f"something else ({error})"
+        if "already open for write" in str(error):  # a mark in the file, which a crash leaves there
+            advice = f"Close the program that writes it; if none does: h5clear -s {path}"
+            raise DatasetError(path, "file", "a file to read", "one in use", advice) from error
+        if isinstance(error, OSError) and error.errno == errno.ENOLCK:
+            advice = "Set HDF5_USE_FILE_LOCKING=FALSE: its file system has no locks."
+            raise DatasetError(path, "file", "a file to lock", "no locks", advice) from error
         advice = "Delete it and download or write it again; it may have been cut short."
         raise DatasetError(path, "file", "a readable HDF5 file", found, advice) from error
 
@@ -171,6 +178,7 @@ def _stored_bytes(path: PathLike, dataset: h5py.Dataset) -> int:
     stored, mapped, own = 0, 0, Path(dataset.file.filename)
     for source in dataset.virtual_sources():
         file = own if source.file_name == "." else own.parent / source.file_name
+        file = file if file.exists() else Path(source.file_name)
         try:
             with h5py.File(file, "r") as stream:
                 stored += _stored_bytes(path, stream[source.dset_name])

@@ -47,7 +47,7 @@ class Spaces:
             return actions
         width = self.high - self.low
         shares = 2 * (actions - self.low) / np.where(width, width, 1) - 1
-        return np.where(width, shares, 0).astype(np.float32)
+        return np.where(width, shares, 0).clip(-1, 1).astype(np.float32)
 
     def widened(self, actions: Array) -> Array:
         """From [-1, 1] to the environment's bounds, never beyond them by rounding."""

@@ -155,6 +155,7 @@ def _checked_horizon(
     if lengths[longest] > spaces.horizon:
         expected = f"episodes of at most {spaces.horizon} steps, the time limit of {spaces.task}"
         if not published:
-            raise DatasetError(path, "timeouts", expected, found, "Mark where episodes were cut.")
+            advice = "Mark where they were cut, or set options.max_episode_steps of the task."
+            raise DatasetError(path, "timeouts", expected, found, advice)
         logger.warning("%s: expected %s, found %s; used as it is", path, expected, found)
     return None
