@@ -88,7 +88,6 @@ FAULTS = {
     "no upper bound": ({"actions": Box(0, np.inf, (1,))}, "expected bounds on both sides"),
     "a picture": ({"actions": Box(0, 1, (2, 2))}, "its actions.*a Box of one axis"),
     "not made": ({"broken": "made"}, "FileNotFoundError: no robot.xml"),
-    "an unknown option": ({"bounds": 3, "broken": "made"}, "no robot.xml"),
     "not reset": ({"broken": "reset"}, "its reset raised RuntimeError: the motor is off"),
     "gym's own reset": (
         {"reset": np.zeros(3)},
@@ -224,12 +223,6 @@ def test_a_recording_that_contradicts_itself_is_refused(tmp_path, kind, caplog):
         assert "used as" in caplog.text
 
 
-def test_next_observations_in_order_change_nothing(tmp_path):
-    plain = prepared(written(tmp_path / "plain.hdf5", LONG), task("Limited-v0"))
-    same = prepared(written(tmp_path / "next.hdf5", WITH_NEXT), task("Limited-v0"))
-    np.testing.assert_array_equal(plain.next_observations, same.next_observations)
-
-
 def test_one_joint_in_a_hundred_thousand_rows_is_a_timeout(tmp_path):
     made = columns([20] * 6000)
     made["terminals"][59] = False
@@ -262,6 +255,12 @@ def test_a_compression_that_needs_a_plugin_is_named(tmp_path):
         stored.write_direct_chunk((0,), np.ones(30, "f4").tobytes())
     with pytest.raises(DatasetError, match=r"rewards: .*found HDF5's filter 32001.*with gzip"):
         prepared(path)
+
+
+@pytest.mark.parametrize("name", ["Pendulum-v99", "no_such_module:Mine-v0"])
+def test_an_environment_that_is_not_there_is_named(name):
+    with pytest.raises(InputError, match=f"environment is '{name}': .*expected an id of gymnasium"):
+        try_environment(task(name))
 
 
 def test_an_environment_whose_seed_changes_nothing_is_told(caplog):

@@ -36,12 +36,3 @@ def test_addresses_equal_d4rls(d4rl_files: dict[str, Any], monkeypatch: pytest.M
         assert entry["url"] == infos.DATASET_URLS[f"{task}-{quality}-v2"]
         assert entry["mirror"] == f"{MIRROR}/{file}.hdf5"
         assert len(entry["sha256"]) == 64
-
-
-def test_sizes_fit_a_million_steps(d4rl_files: dict[str, Any]) -> None:
-    for task, (observed, acted) in SIZES.items():
-        entry = d4rl_files[f"{task}_expert-v2"]
-        # Per step: two observations, the action, reward and log-density in float32, two flags and
-        # the state; the files are compressed, which takes away less than half.
-        floats = 3 * observed + acted + 3
-        assert 0.5 < entry["size"] / (1e6 * (4 * floats + 2)) <= 1.0
