@@ -93,6 +93,7 @@ rule rl_prepare:
     params:
         task=RL.task,
         source=RL.data_source,
+        d4rl_digests=RL.d4rl_digests,
         code=code("rl_prepare", methods=RL.environment_module),
     script:
         "../workflow_scripts/rl/prepare.py"

@@ -82,7 +82,7 @@ def test_a_wrong_recording_is_refused_by_name_key_and_advice(sandbox, kind):
     path = sandbox.here / "my own data \u00e9.hdf5"
     make(path)
     tracemalloc.start()
-    params = {"task": {"name": "hopper"}, "source": "path"}
+    params = {"task": {"name": "hopper"}, "source": "path", "d4rl_digests": []}
     sandbox.refuses("rl_prepare", {"data": path}, OUTPUT, path.name, *said, **params)
     assert tracemalloc.get_traced_memory()[1] < 50_000_000
     tracemalloc.stop()

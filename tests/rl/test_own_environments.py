@@ -12,6 +12,7 @@ import pytest
 from gymnasium.spaces import Box
 
 from triptych.core.errors import InputError
+from triptych.core.files import sha256_of
 from triptych.rl.acting.evaluation import EvaluationSettings, evaluate
 from triptych.rl.algorithms.td3_bc import Td3Bc
 from triptych.rl.networks.algorithm import Widths
@@ -142,10 +143,10 @@ def written(path, columns):
     return path
 
 
-def prepared(path, own=None, source="path"):
+def prepared(path, own=None, published=()):
     """The transitions of a recording."""
     into = path.with_suffix(".safetensors")
-    prepare(path, own or task(), source, into, path.with_suffix(".csv"))
+    prepare(path, own or task(), "path", into, path.with_suffix(".csv"), published)
     return read_transitions(into)
 
 
@@ -218,7 +219,7 @@ def test_a_recording_that_contradicts_itself_is_refused(tmp_path, kind, caplog):
         prepared(path, task("Limited-v0"))
     if made["observations"].shape == made.get("next_observations", made["observations"]).shape:
         # D4RL's published files are used as its loader uses them.
-        kept = prepared(path, task("Limited-v0"), "d4rl medium-replay")
+        kept = prepared(path, task("Limited-v0"), [sha256_of(path)])
         assert len(kept.rewards) == len(made["rewards"]) - 1
         assert "used as" in caplog.text
 

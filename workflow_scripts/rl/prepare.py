@@ -11,4 +11,5 @@ with job(snakemake):
         snakemake.params.source,
         snakemake.output.transitions,
         snakemake.output.dataset,
+        snakemake.params.d4rl_digests,
     )

@@ -307,6 +307,11 @@ class Workflow:
         entry = with_quality(self.config["tasks"][wildcards.task], wildcards.quality)
         return tables.data_source(entry)
 
+    @property
+    def d4rl_digests(self) -> list[str]:
+        """SHA-256 of each of D4RL's files."""
+        return [entry["sha256"] for entry in self._downloads.values()]
+
     def download(self, wildcards: Any) -> dict[str, Any]:
         """D4RL's file of a task: its name, and its url, size, ... of resources/sources.yaml."""
         entry = with_quality(self.config["tasks"][wildcards.task], wildcards.quality)

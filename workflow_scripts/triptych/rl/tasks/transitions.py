@@ -1,6 +1,7 @@
 """Recordings turned into pairs for Q-learning, checked and kept."""
 
 import logging
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pandas as pd
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file, save_file
 
-from triptych.core.files import atomic_path, write_csv
+from triptych.core.files import atomic_path, sha256_of, write_csv
 from triptych.rl.tasks.environments import recorded_elsewhere, try_environment
 from triptych.rl.tasks.recording import (
     DatasetError,
@@ -109,14 +110,21 @@ def dataset_summary(recording: Recording, task: Task, source: str, file: str) ->
 
 
 def prepare(
-    source_path: PathLike, task: Task, source: str, transitions_path: PathLike, table_path: PathLike
+    source_path: PathLike,
+    task: Task,
+    source: str,
+    transitions_path: PathLike,
+    table_path: PathLike,
+    d4rl_digests: Collection[str] = (),
 ) -> None:
     """Write the transitions and the one-row table of one HDF5 file.
 
-    A task's environment is tried before, and the file is checked against it. Raises InputError or
-    DatasetError for what is wrong with either.
+    A task's environment is tried before, and the file is checked against it. d4rl_digests: SHA-256
+    of D4RL's files, which are used as D4RL's loader uses them. Raises InputError or DatasetError
+    for what is wrong with either.
     """
-    spaces, published = try_environment(task), source.startswith("d4rl")
+    spaces = try_environment(task)
+    published = Path(source_path).is_file() and sha256_of(source_path) in d4rl_digests
     recorded = recorded_environment(source_path)
     if recorded and (other := recorded_elsewhere(task, recorded)):
         expected, advice = f"data of {task.environment}", "Give the task that environment."
