@@ -155,6 +155,7 @@ REFUSED = {
     "under 200": Reply(200, {"error": {"message": "blocked", "code": "PROHIBITED_CONTENT"}}),
     "gemini": completion(None, "content_filter"),
     "no choices": Reply(200, {"choices": [], "prompt_filter_results": [{"filtered": True}]}),
+    "never heard of": error(400, "computer says no", "E4711"),
 }
 
 
@@ -211,10 +212,10 @@ def test_a_fault_that_passes_is_tried_again_whatever_its_status(tmp_path, fault)
         (error(429, "You exceeded it", "insufficient_quota"), 1, "insufficient_quota"),
         (error(403, "Your account was flagged for abuse"), 1, "403: Your account was flagged"),
         (error(404, "The model `gpt` does not exist", "model_not_found"), 1, "model_not_found"),
-        (error(400, "Unsupported parameter: 'temperature'"), 1, "400: Unsupported parameter"),
+        (error(400, "Unsupported parameter: 'temperature'"), 5, "400: Unsupported parameter"),
         (  # Mistral's, in place of a text
             error(422, {"detail": [{"type": "extra_forbidden", "loc": ["body", "max_tokens"]}]}),
-            1,
+            5,
             "extra_forbidden.*max_tokens.*null: not sent",
         ),
         (error(502, "bad gateway"), 2, "502: bad gateway.*attempt 2 of 2"),
@@ -233,14 +234,23 @@ def test_a_fault_that_passes_is_tried_again_whatever_its_status(tmp_path, fault)
 def test_a_fault_that_stays_is_told_with_the_servers_reason_and_what_was_paid_is_kept(
     tmp_path, fault, attempts, says
 ):
-    tables(tmp_path, captions=1, development=6)
+    tables(tmp_path, captions=1, development=20)
     answers = iter([completion(numbered(GOOD))] * 3)
     with (
         serving(answer=lambda prompt, n: next(answers, fault)) as server,
-        pytest.raises(ServiceError, match=rf"(?s){says}.* 3 requests remain"),
+        pytest.raises(ServiceError, match=rf"(?s){says}.* requests remain"),
     ):
         run(tmp_path, base_url=server.url, open_requests=1, attempts=2)
     assert 3 + attempts <= len(server.prompts) <= 3 + 2 * attempts and kept(tmp_path) == 3
+
+
+def test_a_prompt_that_never_gets_a_choice_is_left_out(tmp_path):
+    tables(tmp_path, captions=1, development=4)
+    nothing, good = Reply(200, {"choices": []}), completion(numbered(GOOD))
+    with serving(answer=lambda prompt, n: nothing if "number 2" in prompt else good) as server:
+        run(tmp_path, base_url=server.url, attempts=2)
+    assert len(server.prompts) == 5
+    assert len(read(tmp_path, "variations")) == 15 and len(read(tmp_path, "rejected")) == 1
 
 
 def test_retry_after_is_waited_for(tmp_path):
@@ -359,10 +369,11 @@ WRONG = {
 def test_a_useless_model_ends_the_stage_before_much_is_paid(tmp_path, reply, reason):
     tables(tmp_path, captions=1, development=60)
     with serving(answer=lambda prompt, n: reply, delay=0.01) as server:
-        for _ in range(2):  # what was paid for is not paid again
+        for times in (1, 2):  # what was paid for is not paid again, a refusal is asked for
             with pytest.raises(YieldTooLow, match=rf"0 of 100 captions .*50%.*{reason}"):
                 run(tmp_path, base_url=server.url)
-            assert JUDGED <= len(server.prompts) <= JUDGED + 2 * 4
+            times = times if reply.status == 400 else 1
+            assert JUDGED * times <= len(server.prompts) <= (JUDGED + 2 * 4) * times
     assert not (tmp_path / "variations.csv").exists()
 
 

@@ -1,8 +1,9 @@
 """Ask a server that speaks OpenAI's protocol, keep every answer, and stay within a budget.
 
 What counts is what a server sends, not its status: a fault that passes is tried again under any
-status, a flagged prompt is an answer without captions whatever a service calls it, and a 200 that
-is no answer is one more failed attempt. The key reaches no log, message or file.
+status, and a 200 that is no answer is one more failed attempt. A flagged prompt is an answer
+without captions, whatever a service calls it: by known words, or because others are answered. The
+key reaches no log, message or file.
 """
 
 import hashlib
@@ -62,6 +63,10 @@ PASSING = re.compile(
     re.IGNORECASE,
 )
 PASSING_STATUS = {408, 409, 423, 425, 429, 499}
+OF_PROMPT = {400, 403, 413, 422, 451}
+"""Statuses under which a service may refuse one prompt in words of its own."""
+IN_A_ROW = 5
+"""So many such refusals without an answer between them are no matter of single prompts."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +157,8 @@ class Service:
         """stop: the reason to stop, or None."""
         self._attempts, self._timeout = settings["attempts"], settings["timeout_seconds"]
         self._stop = stop
+        self._refused_in_a_row = 0
+        self._lock = threading.Lock()
         self._key = key_from_environment()
         address = settings["base_url"] or OFFICIAL
         self.server = public_address(address)
@@ -169,7 +176,9 @@ class Service:
             status, text, wait = self._send(request)
             if 200 <= status < 300:
                 try:
-                    return self._read(json.loads(text), request)
+                    answer = self._read(json.loads(text), request)
+                    self._refused_in_a_row = 0
+                    return answer
                 except (ValueError, LookupError, TypeError, AttributeError):
                     pass  # what was sent says why
             # The prompt and a caption that was cut off may hold any word.
@@ -182,7 +191,16 @@ class Service:
             answered = f"answered {status}{' without an answer' if status < 300 else ''}: "
             fault = f"{self.server} {answered if status else ''}{reason}"
             passes = status < 300 or status >= 500 or status in PASSING_STATUS
-            if account or not (passes or PASSING.search(text)):
+            refused = account or not (passes or PASSING.search(text))
+            # Some filters leave nothing but an empty list of choices.
+            empty = attempt == self._attempts and re.search(r'"choices": (?:\[\]|null)', text)
+            if (status in OF_PROMPT and refused and not account) or empty:
+                with self._lock:
+                    self._refused_in_a_row += 1
+                    several = self._refused_in_a_row >= IN_A_ROW
+                if not several:
+                    return Answer("", f"flagged: {reason}", 0, 0, self.server)
+            if refused:
                 raise ServiceError(
                     f"{fault}. Check {KEY_VARIABLE}, the account's credit, and "
                     "audio.captions.model, base_url and parameters (null: not sent)."
@@ -194,8 +212,7 @@ class Service:
                 )
             logger.info("attempt %d of %d: %s", attempt, self._attempts, fault)
             if attempt < self._attempts:
-                backoff = min(2.0 ** (attempt - 2), 30) * random.uniform(0.7, 1)
-                self._pause(backoff if wait is None else wait)
+                self._pause(max(wait or 0, min(2.0 ** (attempt - 2), 30) * random.uniform(0.7, 1)))
         raise ServiceError(
             f"{fault}. That was attempt {self._attempts} of {self._attempts} "
             "(audio.captions.attempts): start again later, or check base_url and timeout_seconds."
@@ -376,6 +393,7 @@ class Asker:
                 self._reserved -= price
                 if answer:
                     self.spent += self._price(answer.input_tokens, answer.output_tokens)
+                if answer and answer.input_tokens:  # a refusal costs nothing and may pass
                     self.cache.put(request, answer)
         return answer
 
