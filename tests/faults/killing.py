@@ -57,6 +57,37 @@ SHORT = {
 """Laid over TINY: every job a second or so, every training with many checkpoints."""
 
 
+RECORDING = """
+
+
+@contextmanager
+def job(snakemake):
+    import pickle
+
+    for path in map(Path, snakemake.output):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch() if path.suffix else path.mkdir(exist_ok=True)
+    number = len(list(Path("jobs").iterdir()))
+    Path("jobs", f"{number:03}").write_bytes(pickle.dumps(snakemake))
+    raise SystemExit(0)
+    yield
+"""
+"""What takes the place of core.job.job, which counts in no digest of code."""
+
+
+def planned_jobs(root: Path, targets: list[str]) -> list:
+    """The objects that Snakemake gives to the jobs' scripts, each after those that it needs."""
+    plan = copy_checkout(root / "planned")
+    shutil.copy(root / "tiny.yaml", plan.root)
+    with (plan.root / "workflow_scripts/triptych/core/job.py").open("a") as module:
+        module.write(RECORDING)
+    (plan.root / "jobs").mkdir()
+    plan.snakemake(*targets, cores=1)
+    jobs = [pickle.loads(path.read_bytes()) for path in sorted((plan.root / "jobs").iterdir())]
+    shutil.rmtree(plan.root)
+    return jobs
+
+
 @dataclass(frozen=True)
 class Unbroken:
     """What a job left that nobody disturbed, how long it took, and all files there were then."""
@@ -73,11 +104,8 @@ class Workplace:
         self.root = root
         copy_checkout(root)
         (root / "tiny.yaml").write_text(yaml.safe_dump(merged(merged(TINY, SHORT), more or {})))
-        plan = root / "jobs.pickle"
-        planner = [*warm.COMMAND, str(HERE / "planned_jobs.py"), "tiny.yaml", str(plan), *targets]
-        done = subprocess.run(planner, cwd=root, capture_output=True, text=True)
-        assert not done.returncode, done.stderr
-        self._jobs = pickle.loads(plan.read_bytes())
+        self._jobs = planned_jobs(root, targets)
+        (root / "jobs.pickle").write_bytes(pickle.dumps(self._jobs))
         self._printed = root / "printed.log"
         self._maker = {path: job for job in self._jobs for path in job.output}
         self._unbroken: dict[str, Unbroken] = {}
