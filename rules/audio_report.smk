@@ -96,7 +96,7 @@ rule audio_leaks:
         "../envs/audio.yaml"
     params:
         runs=module_param(AUDIO.compared_for_leaks),
-        exclusions=AUDIO.exclusions,
+        exclusions=dict(sorted(AUDIO.exclusions.items())),
         study=AUDIO.study,
         scale=SCALE,
         code=code("audio_leaks"),

@@ -44,8 +44,8 @@ def style_weights(wildcards):
 
 
 def style_entries(catalogue, *sources):
-    """The entries of `paintings` or `contents` with one of these sources."""
-    entries = STYLE.config[catalogue].items()
+    """The entries of `paintings` or `contents` with one of these sources, whatever their order."""
+    entries = sorted(STYLE.config[catalogue].items())
     return [name for name, entry in entries if entry["source"] in sources]
 
 

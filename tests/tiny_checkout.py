@@ -39,10 +39,10 @@ class Checkout:
             raise AssertionError(done.stdout + done.stderr)
         return done.stdout + done.stderr
 
-    def jobs(self, *targets, config="tiny.yaml"):
+    def jobs(self, *targets, config="tiny.yaml", python=warm.COMMAND):
         """The jobs that a run for the targets would start, as listed_jobs.py tells them."""
         with tempfile.NamedTemporaryFile() as file:
-            listing = [*warm.COMMAND, str(LISTED_JOBS), file.name, *map(str, targets or ["rl"])]
+            listing = [*python, str(LISTED_JOBS), file.name, *map(str, targets or ["rl"])]
             done = self._run(listing, config, 2)
             assert not done.returncode, done.stdout + done.stderr
             jobs = json.loads(file.read())["jobs"]

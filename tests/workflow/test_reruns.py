@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tiny_checkout import Checkout, copy_checkout
+from tiny_checkout import COLD, ROOT, Checkout, copy_checkout
+
+from triptych.core.config import merged
 
 pytestmark = pytest.mark.slow
+PAPERS = ("paper.yaml", "beyond.yaml")
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +59,30 @@ def test_a_renamed_folder_makes_nothing_stale_with_and_without_the_profile(finis
     moved = Checkout(finished.root.rename(finished.root.with_name("elsewhere")))
     assert moved.jobs("all") == []
     assert moved.jobs("all", "--workflow-profile", "none") == []
+
+
+def reversed_keys(value):
+    """A config in which the keys of tables stand in the opposite order, but for those of `vary`,
+    which name runs."""
+    if not isinstance(value, dict):
+        return value
+    return {k: value[k] if k == "vary" else reversed_keys(value[k]) for k in reversed(value)}
+
+
+def test_the_order_of_sets_and_of_a_configs_keys_computes_nothing_again(tmp_path, monkeypatch):
+    """Snakemake compares params as text (snakemake#2212, pypsa-earth#1745)."""
+    checkout = copy_checkout(tmp_path)
+    files = [yaml.safe_load((ROOT / "config" / name).read_text()) for name in PAPERS]
+    own = checkout.root / "own.yaml"
+    own.write_text(yaml.safe_dump(merged(*files), sort_keys=False))
+    checkout.pretend("all", config="own.yaml")
+    monkeypatch.setenv("PYTHONHASHSEED", "1")
+    assert checkout.jobs("all", config="own.yaml", python=COLD) == []
+    own.write_text(yaml.safe_dump(reversed_keys(merged(*files)), sort_keys=False))
+    monkeypatch.setenv("PYTHONHASHSEED", "2")
+    stale = {job["rule_name"] for job in checkout.jobs("all", config="own.yaml", python=COLD)}
+    report = {"report_study_claims", "report_claims", "report_page", "report_manifest"}
+    assert stale <= {"rl_draw_variants", *report}  # which show the variants in that order
 
 
 def test_each_edit_makes_exactly_its_users_stale(finished):

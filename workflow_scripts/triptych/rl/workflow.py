@@ -323,7 +323,7 @@ class Workflow:
     def downloads(self) -> dict[str, dict[str, Any]]:
         """Entries of resources/sources.yaml that this run downloads, by name."""
         variants = self.config["pruning"]["variants"].values()
-        qualities = {"", *(variant.get("quality", "") for variant in variants)}
+        qualities = sorted({"", *(variant.get("quality", "") for variant in variants)})
         files: dict[str, dict[str, Any]] = {}
         for task, entry in self.config["tasks"].items():
             for quality in qualities if entry["source"] == "d4rl" else ():
