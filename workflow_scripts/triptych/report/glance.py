@@ -13,6 +13,9 @@ from triptych.report.tables import number
 
 logger = logging.getLogger(__name__)
 
+NARROWEST = 0.6
+"""Percent of the axis that a segment takes on average, at the least."""
+
 
 @dataclass(frozen=True)
 class Bar:
@@ -44,6 +47,11 @@ class Bars:
         ends = [end for bar in self.bars for end in (bar.value, bar.high) if math.isfinite(end)]
         longest = max(ends, default=0) or 1
         return 0 if math.isnan(length) else round(100 * min(max(length / longest, 0), 1), 2)
+
+    def segments(self, bar: Bar) -> list[float]:
+        """Shares of a bar's parts; of the whole bar where parts would be too narrow to see."""
+        visible = self.share(bar.value) >= NARROWEST * len(bar.parts)
+        return [self.share(part) for part in (visible and bar.parts) or [bar.value]]
 
 
 def interval_bars(rows: pd.DataFrame, digits: int) -> list[Bar]:
