@@ -51,7 +51,7 @@ def test_both_layouts_name_the_same_clips(folder, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["abcdefghijk_30.flac", "Yabcdefghijk.wav", "train/abcdefghijk.mp3", "deep/er/11.ogg"]
+    "name", ["abcdefghijk_30.flac", "Yabcdefghijk.m4a", "train/abcdefghijk.webm", "deep/er/11.ogg"]
 )
 def test_sound_files_are_found_by_every_usual_name(folder, tmp_path, name):
     sound = tmp_path / "sounds" / name

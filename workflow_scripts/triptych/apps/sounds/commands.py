@@ -183,8 +183,8 @@ def _index(options: argparse.Namespace) -> int:
         (str(model), sha256, segment_seconds(model)),
         embedder,
         lambda current: write_index(current, path),
-        lambda: request.reason,
-        found,
+        stop=lambda: request.reason,
+        found=found,
     )
     left_out = {
         f"cannot read {path}": f"{why}; its files are kept as they were indexed"

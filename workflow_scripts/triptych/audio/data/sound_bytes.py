@@ -1,4 +1,4 @@
-"""What the bytes of a sound file say before it is decoded: what it is, where its parts lie."""
+"""Kinds, parts and stated lengths of sound files, from their bytes alone."""
 
 import io
 import os

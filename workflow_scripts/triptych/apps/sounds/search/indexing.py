@@ -172,12 +172,21 @@ def update_index(
     saved = time.monotonic()
     with Progress("index", len(fresh), "files") as progress:
         for entry in fresh:
-            earlier_entry = known.get(entry.path)
-            embedded = _heard(folder, entry, earlier_entry, model[2], by_content, load, stop)
+            embedded = _heard(
+                folder,
+                entry,
+                known.get(entry.path),
+                segment_seconds=model[2],
+                by_content=by_content,
+                load=load,
+                stop=stop,
+            )
             if stopped := stop():
                 break
             entries[entry.path] = embedded
-            moved += embedded.sha256 in by_content
+            if embedded.sha256 in by_content:
+                moved += not embedded.problem
+                kept += bool(embedded.problem)
             progress.advance()
             if time.monotonic() - saved > SAVE_SECONDS:
                 save(current())
@@ -203,6 +212,7 @@ def _heard(
     folder: Path,
     entry: Entry,
     earlier: Entry | None,
+    *,
     segment_seconds: float,
     by_content: Mapping[str, Entry],
     load: Callable[[], "Embedder | ClapEmbedder"],
