@@ -21,6 +21,7 @@ from videos import (
 )
 
 from triptych.core.errors import InputError
+from triptych.style.data.images import read_image
 from triptych.style.network.architecture import Architecture
 from triptych.style.network.network import TransformationNetwork
 from triptych.style.video.info import probe, read_frames
@@ -30,6 +31,7 @@ from triptych.style.video.transfer import (
     properties,
     stylise_to_mp4,
     stylise_video,
+    write_strip,
 )
 
 NTSC = Fraction(30_000, 1001)
@@ -123,10 +125,12 @@ def test_the_direct_way_gives_the_file_that_the_two_steps_give(tmp_path: Path, c
 
 
 def test_a_turned_video_is_written_upright(tmp_path: Path) -> None:
-    source = write_clip(tmp_path / "a.mp4", Clip(rotation=90))
+    source = write_clip(tmp_path / "a.mp4", Clip(rotation=90, aspect=Fraction(3, 2)))
     video = made(tmp_path, source)[2]
     info = probe(video)
-    assert (info.width, info.height) == (48, 64)
+    assert (info.width, info.height, info.pixel_aspect) == (48, 64, Fraction(2, 3))
+    write_strip(tmp_path / "strip.png", source, tmp_path / "frames.mkv", count=3, height=60)
+    assert read_image(tmp_path / "strip.png").shape == (3, 120, 3 * 30)
     upright = np.rot90(decoded(source)[0][4])
     assert np.abs(decoded(video)[0][4].astype(int) - upright).mean() < 6
 

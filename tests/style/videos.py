@@ -25,6 +25,7 @@ class Clip:
     fps: Fraction = Fraction(24)
     codec: str = "libx264"
     sounds: tuple[str, ...] = ()
+    aspect: Fraction = Fraction(1)
     rotation: int = 0
     container: tuple[tuple[str, str], ...] = ()
 
@@ -49,6 +50,7 @@ def write_clip(path: Path, clip: Clip) -> Path:
         plain = "yuvj420p" if clip.codec == "mjpeg" else "yuv420p"
         stream.pix_fmt = "yuv444p" if odd else plain
         stream.codec_context.time_base = stream.time_base = clip.tick
+        stream.codec_context.sample_aspect_ratio = clip.aspect
         if clip.rotation:
             stream.set_display_rotation(clip.rotation)
         voices = [file.add_stream(name, rate=48_000, layout="stereo") for name in clip.sounds]

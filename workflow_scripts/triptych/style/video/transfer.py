@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
 from pathlib import Path
@@ -141,8 +142,11 @@ def encode(
         opened = stack.enter_context(open_video(source))
         progress = stack.enter_context(Progress("encoded", len(times), "frames"))
         tick = Fraction(int(numerator), int(denominator))
-        sound = sound_of(opened, probe(source).origin)
-        writer = _writer(temporary, "h264", frames, tick, crf=crf, sound=sound)
+        film = probe(source)
+        sound = sound_of(opened, film.origin)
+        # Matroska's frames have lost the pixels' aspect.
+        shown = replace(frames, pixel_aspect=film.pixel_aspect)
+        writer = _writer(temporary, "h264", shown, tick, crf=crf, sound=sound)
         stack.enter_context(writer)
         for frame, number in read_frames(frames):
             writer.write(frame, int(times["start"].iloc[number]))
@@ -283,7 +287,7 @@ def write_strip(
     for info in (original, stylised):
         taken = enumerate(islice(read_frames(info), max(chosen) + 1))
         frames = [frame for number, (frame, _) in taken if number in chosen]
-        width = max(1, round(info.width * float(info.pixel_aspect) * height / info.height))
+        width = max(1, round(info.width * float(original.pixel_aspect) * height / info.height))
         rows.append([cv2.resize(f, (width, height), interpolation=cv2.INTER_AREA) for f in frames])
     strip = np.vstack([np.hstack(row) for row in rows])
     with atomic_path(path) as temporary:
