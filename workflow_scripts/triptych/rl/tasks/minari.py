@@ -63,11 +63,11 @@ def write_minari(dataset: str, path: str | os.PathLike[str]) -> None:
         raise InputError(f"the Minari data set {dataset} has no episodes; expected at least one")
     with atomic_path(path) as temporary, h5py.File(temporary, "w") as stream:
         stream.attrs["source"] = f"minari {dataset}"
-        stream.attrs["action_low"] = loaded.action_space.low
-        stream.attrs["action_high"] = loaded.action_space.high
+        stream.attrs["minari_action_low"] = loaded.action_space.low
+        stream.attrs["minari_action_high"] = loaded.action_space.high
         if loaded.env_spec is not None:
             spec = {"id": loaded.env_spec.id, "kwargs": loaded.env_spec.kwargs}
-            stream.attrs["env_spec"] = json.dumps(spec, default=str)
+            stream.attrs["minari_env_spec"] = json.dumps(spec, default=str)
         for key in episodes[0]:
             stream[key] = np.concatenate([columns[key] for columns in episodes])
     logger.info("%s: %d episodes of %s", path, loaded.total_episodes, dataset)

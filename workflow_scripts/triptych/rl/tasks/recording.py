@@ -67,8 +67,8 @@ def read_recording(
 ) -> Recording:
     """Read and check an HDF5 file in D4RL's layout, against a task's sizes and bounds if given.
 
-    Actions come back in [-1, 1]; those are the bounds without `spaces`, and the file's attributes
-    `action_low` and `action_high` go before. published: rows that are not followed by their next
+    Actions come back in [-1, 1]; those are the bounds without `spaces`, and those of `write_minari`
+    go before. published: rows that are not followed by their next
     observation stay as they are, as D4RL's own loader takes them. Raises DatasetError for whatever
     is missing or wrong.
     """
@@ -84,9 +84,9 @@ def read_recording(
 
 
 def recorded_environment(path: PathLike) -> dict[str, Any] | None:
-    """`id` and `kwargs` of the EnvSpec of gymnasium that a file's attribute `env_spec` holds."""
+    """`id` and `kwargs` of gymnasium's EnvSpec that `write_minari` left in a file."""
     with _opened(path) as stream:
-        spec: dict[str, Any] | None = json.loads(stream.attrs.get("env_spec", "null"))
+        spec: dict[str, Any] | None = json.loads(stream.attrs.get("minari_env_spec", "null"))
         return spec
 
 
@@ -195,7 +195,7 @@ def _stored_bytes(path: PathLike, dataset: h5py.Dataset) -> int:
 
 def _own_bounds(stream: h5py.File, spaces: Spaces | None) -> Spaces | None:
     """The spaces with a file's own bounds of actions, if it has some."""
-    low, high = (stream.attrs.get(name) for name in ("action_low", "action_high"))
+    low, high = (stream.attrs.get(f"minari_action_{end}") for end in ("low", "high"))
     if spaces is None or low is None or high is None:
         return spaces
     own = replace(spaces, low=np.asarray(low, np.float64), high=np.asarray(high, np.float64))
