@@ -52,16 +52,14 @@ def stylise(
     images: Tensor,
     *,
     precision: Precision = "float32",
-    memory_bytes: float | None = None,
 ) -> Tensor:
     """Stylised images in [0, 1] of the shape of `images`, [N, 3, H, W] or [3, H, W] in [0, 1].
 
-    As many at once as the memory at hand, or `memory_bytes` beside the images, allows. A prepared
-    network keeps its own precision. Raises InputError for an image that doesn't fit, and when half
-    precision overflows.
+    As many at once as the memory at hand allows. A prepared network keeps its own precision. Raises
+    InputError for an image that doesn't fit, and when half precision overflows.
     """
     if images.dim() == 3:
-        return stylise(network, images[None], precision=precision, memory_bytes=memory_bytes)[0]
+        return stylise(network, images[None], precision=precision)[0]
     prepared = network
     if isinstance(prepared, TransformationNetwork):
         prepared = PreparedNetwork(prepared, precision)
@@ -70,7 +68,7 @@ def stylise(
     down, right = max(0, smallest - height), max(0, smallest - width)
     if down or right:
         images = functional.pad(images, (0, right, 0, down), mode="replicate")
-    at_once = images_at_once(prepared, images.shape[-2], images.shape[-1], memory_bytes)
+    at_once = images_at_once(prepared, images.shape[-2], images.shape[-1])
     portion = OomRetry(min(at_once, len(images)), "images", ADVICE)
     parts = portion.run(lambda size: [prepared(part) for part in images.split(size)])
     stylised = parts[0] if len(parts) == 1 else torch.cat(parts)
@@ -86,12 +84,10 @@ def pass_bytes(network: PreparedNetwork, height: int, width: int) -> int:
     return height * width * each
 
 
-def images_at_once(
-    network: PreparedNetwork, height: int, width: int, memory_bytes: float | None = None
-) -> int:
-    """Number of images of height x width in a pass, within `memory_bytes` beside them, or most of
-    what is free on the network's device. Raises InputError where not one fits."""
-    at_hand = 0.8 * free_memory(network.device) if memory_bytes is None else memory_bytes
+def images_at_once(network: PreparedNetwork, height: int, width: int) -> int:
+    """Number of images of height x width in a pass, within most of what is free on the network's
+    device. Raises InputError where not one fits."""
+    at_hand = 0.8 * free_memory(network.device)
     needed = pass_bytes(network, height, width)
     if needed > at_hand:
         shorter = int(min(height, width) * math.sqrt(max(at_hand, 0) / needed))
