@@ -28,8 +28,8 @@ def test_help_names_each_command_and_imports_nothing_heavy():
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        (["verify"], "no results/manifest.json below {}: a whole run leaves it last"),
-        (["verify", "other"], "no other/manifest.json below {}"),
+        (["verify"], "results/manifest.json: no such file below {}; a whole run makes it last"),
+        (["verify", "other"], "other/manifest.json: no such file below {}"),
         (["plan"], "no Snakefile in {}: go to a checkout of Triptych"),
         (["demo"], "no Snakefile in {}: go to a checkout of Triptych"),
     ],

@@ -16,8 +16,7 @@ from sandbox import Trap, trap
 from stand_in import Named
 
 from triptych.core.checkpoint import Checkpoint
-from triptych.rl.tasks.recording import DatasetError
-from triptych.rl.tasks.transitions import read_transitions
+from triptych.rl.tasks.transitions import DatasetError, read_transitions
 
 ROWS = 60
 OUTPUT = Named(transitions="results/t.safetensors", dataset="results/d.csv")

@@ -8,8 +8,9 @@ import pytest
 from triptych.core.errors import InputError
 from triptych.rl.tasks.environments import GymnasiumEpisodes, episodes_of, spaces_of
 from triptych.rl.tasks.locomotion import Locomotion
+from triptych.rl.tasks.preparing import prepare
 from triptych.rl.tasks.task import NORMALISED, PAPER, task_from, task_named
-from triptych.rl.tasks.transitions import prepare, read_transitions
+from triptych.rl.tasks.transitions import read_transitions
 
 PENDULUM = task_from("pendulum", "Pendulum-v1")
 

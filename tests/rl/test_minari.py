@@ -10,9 +10,9 @@ from minari_sets import NAME, record
 
 from triptych.core.errors import InputError
 from triptych.rl.tasks.minari import write_minari
-from triptych.rl.tasks.recording import DatasetError
+from triptych.rl.tasks.preparing import prepare
 from triptych.rl.tasks.task import task_from
-from triptych.rl.tasks.transitions import prepare, read_transitions
+from triptych.rl.tasks.transitions import DatasetError, read_transitions
 
 pytest.importorskip("minari")
 

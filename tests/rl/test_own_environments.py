@@ -17,9 +17,9 @@ from triptych.rl.acting.evaluation import EvaluationSettings, evaluate
 from triptych.rl.algorithms.td3_bc import Td3Bc
 from triptych.rl.networks.algorithm import Widths
 from triptych.rl.tasks.environments import episodes_of, try_environment
-from triptych.rl.tasks.recording import DatasetError
+from triptych.rl.tasks.preparing import prepare
 from triptych.rl.tasks.task import task_from
-from triptych.rl.tasks.transitions import prepare, read_horizon, read_transitions
+from triptych.rl.tasks.transitions import DatasetError, read_horizon, read_transitions
 
 NAN = float("nan")
 

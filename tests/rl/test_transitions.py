@@ -10,14 +10,10 @@ import numpy as np
 import pytest
 
 from triptych.rl.tasks.environments import spaces_of
-from triptych.rl.tasks.recording import DatasetError, Recording, read_recording
+from triptych.rl.tasks.preparing import dataset_summary, prepare, q_learning_transitions
+from triptych.rl.tasks.recording import Recording, read_recording
 from triptych.rl.tasks.task import task_named
-from triptych.rl.tasks.transitions import (
-    dataset_summary,
-    prepare,
-    q_learning_transitions,
-    read_transitions,
-)
+from triptych.rl.tasks.transitions import DatasetError, read_transitions
 
 ROWS = 400
 HOPPER = spaces_of(task_named("hopper"))

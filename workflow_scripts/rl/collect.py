@@ -2,8 +2,8 @@
 
 from triptych.core.job import job
 from triptych.demo.collection import collect
+from triptych.rl.tasks.preparing import prepare
 from triptych.rl.tasks.task import task_named
-from triptych.rl.tasks.transitions import prepare
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output

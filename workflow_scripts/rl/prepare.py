@@ -1,8 +1,8 @@
 """Check one HDF5 file in D4RL's layout and turn it into transitions and a one-row summary."""
 
 from triptych.core.job import job
+from triptych.rl.tasks.preparing import prepare
 from triptych.rl.tasks.task import task_from
-from triptych.rl.tasks.transitions import prepare
 
 with job(snakemake):
     prepare(

@@ -3,7 +3,6 @@
 import errno
 import json
 import logging
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -15,11 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from triptych.rl.tasks.spaces import Flags, Spaces, brief
+from triptych.rl.tasks.transitions import DatasetError, Floats, PathLike
 
 logger = logging.getLogger(__name__)
-
-Floats = NDArray[np.float32]
-PathLike = str | os.PathLike[str]
 
 MATRICES = ("observations", "actions")
 FLAGS = ("terminals", "timeouts")
@@ -31,18 +28,8 @@ SMALLEST_SHARE = 1e-4
 """Least part of the distance of their bounds that actions use, unless they never change."""
 JOINTS = 1e-5
 """Share of rows that may not be followed by their next observation, as where files are joined."""
-LAYOUT = "See docs/own-study.md for the layout of such files."
 LARGEST_RATIO = 2000
 """Largest plausible ratio of claimed to stored bytes; deflate reaches 1032."""
-
-
-class DatasetError(ValueError):
-    """A wrong file; the message names file, key, expected and found values, and what to do."""
-
-    def __init__(
-        self, path: PathLike, key: str, expected: str, found: str, advice: str = LAYOUT
-    ) -> None:
-        super().__init__(f"{path}: {key}: expected {expected}, found {found}. {advice}")
 
 
 @dataclass(frozen=True)

@@ -1,29 +1,29 @@
-"""Recordings turned into pairs for Q-learning, checked and kept."""
+"""Pairs for Q-learning, and the file that keeps them."""
 
-import logging
-from collections.abc import Collection
+import os
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
+from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file, save_file
 
-from triptych.core.files import atomic_path, sha256_of, write_csv
-from triptych.rl.tasks.environments import recorded_elsewhere, try_environment
-from triptych.rl.tasks.recording import (
-    DatasetError,
-    Floats,
-    PathLike,
-    Recording,
-    read_recording,
-    recorded_environment,
-)
-from triptych.rl.tasks.spaces import Spaces
-from triptych.rl.tasks.task import HORIZON, Task
+from triptych.core.files import atomic_path
+from triptych.rl.tasks.task import HORIZON
 
-logger = logging.getLogger(__name__)
+Floats = NDArray[np.float32]
+PathLike = str | os.PathLike[str]
+
+LAYOUT = "See docs/own-study.md for the layout of such files."
+
+
+class DatasetError(ValueError):
+    """A wrong file; the message names file, key, expected and found values, and what to do."""
+
+    def __init__(
+        self, path: PathLike, key: str, expected: str, found: str, advice: str = LAYOUT
+    ) -> None:
+        super().__init__(f"{path}: {key}: expected {expected}, found {found}. {advice}")
 
 
 @dataclass(frozen=True)
@@ -35,22 +35,6 @@ class Transitions:
     rewards: Floats
     next_observations: Floats
     terminals: Floats
-
-
-def q_learning_transitions(recording: Recording) -> Transitions:
-    """The pairs of `d4rl.qlearning_dataset` (D4RL, d4rl/__init__.py), without its loop.
-
-    The next observation is the next row's; the last row and every row cut by a time-out are
-    dropped, and terminals stay, with whatever row follows as their (masked) next observation.
-    """
-    keep = np.flatnonzero(~recording.timeouts[:-1])
-    return Transitions(
-        observations=recording.observations[keep],
-        actions=recording.actions[keep],
-        rewards=recording.rewards[keep],
-        next_observations=recording.observations[keep + 1],
-        terminals=recording.terminals[keep].astype(np.float32),
-    )
 
 
 def write_transitions(path: PathLike, transitions: Transitions, horizon: int | None = None) -> None:
@@ -84,86 +68,3 @@ def read_transitions(path: PathLike, max_transitions: int | None = None) -> Tran
         expected, found = "transitions that rule rl_prepare wrote", f"something else ({error})"
         advice = "Delete it to have it made again."
         raise DatasetError(path, "file", expected, found, advice) from error
-
-
-def dataset_summary(recording: Recording, task: Task, source: str, file: str) -> pd.DataFrame:
-    """One row that describes the data: sizes, and returns of its episodes, split at terminals and
-    time-outs; a part of an episode at the end counts as one."""
-    ends = recording.episode_ends()
-    starts = np.concatenate([[0], ends[:-1] + 1])
-    returns = np.add.reduceat(recording.rewards.astype(np.float64), starts)
-    scores = task.score(returns)
-    row = {
-        "task": task.name,
-        "source": source,
-        "file": file,
-        "transitions": int((~recording.timeouts[:-1]).sum()),
-        "episodes": len(ends),
-        "return_mean": returns.mean(),
-        "return_std": returns.std(),
-        "score_normalised_mean": scores.mean(),
-        "score_normalised_std": scores.std(),
-        "terminals": int(recording.terminals.sum()),
-        "timeouts": int(recording.timeouts.sum()),
-    }
-    return pd.DataFrame([row])
-
-
-def prepare(
-    source_path: PathLike,
-    task: Task,
-    source: str,
-    transitions_path: PathLike,
-    table_path: PathLike,
-    d4rl_digests: Collection[str] = (),
-) -> None:
-    """Write the transitions and the one-row table of one HDF5 file.
-
-    A task's environment is tried before, and the file is checked against it. d4rl_digests: SHA-256
-    of D4RL's files, which are used as D4RL's loader uses them. Raises InputError or DatasetError
-    for what is wrong with either.
-    """
-    spaces = try_environment(task)
-    published = Path(source_path).is_file() and sha256_of(source_path) in d4rl_digests
-    recorded = recorded_environment(source_path)
-    if recorded and (other := recorded_elsewhere(task, recorded)):
-        expected, advice = f"data of {task.environment}", "Give the task that environment."
-        raise DatasetError(source_path, "env_spec", expected, other, advice)
-    recording = read_recording(source_path, spaces, published)
-    horizon = _checked_horizon(source_path, recording, spaces, published)
-    transitions = q_learning_transitions(recording)
-    if len(transitions.rewards) == 0:
-        expected = "at least one row that is not a time-out"
-        raise DatasetError(source_path, "timeouts", expected, "time-outs only")
-    write_transitions(transitions_path, transitions, horizon)
-    summary = dataset_summary(recording, task, source, Path(source_path).name)
-    write_csv(summary, table_path)
-    logger.info("%s: %d transitions", source_path, len(transitions.rewards))
-
-
-def _checked_horizon(
-    path: PathLike, recording: Recording, spaces: Spaces, published: bool
-) -> int | None:
-    """Length of the longest episode, of a task without a limit.
-
-    Raises DatasetError for an episode beyond a task's limit, or without limit or end.
-    """
-    ends = recording.episode_ends()
-    lengths = np.diff(ends, prepend=-1)
-    longest = int(lengths.argmax())
-    found = (
-        f"{lengths[longest]} steps without an end, from row {ends[longest] + 1 - lengths[longest]}"
-    )
-    if spaces.horizon is None:
-        if not (recording.terminals | recording.timeouts).any():
-            expected = f"the ends of episodes, as {spaces.task} has no time limit"
-            advice = f"Mark them, or set rl.tasks.{spaces.task}.options.max_episode_steps."
-            raise DatasetError(path, "timeouts", expected, found, advice)
-        return int(lengths[longest])
-    if lengths[longest] > spaces.horizon:
-        expected = f"episodes of at most {spaces.horizon} steps, the time limit of {spaces.task}"
-        if not published:
-            advice = "Mark where they were cut, or set options.max_episode_steps of the task."
-            raise DatasetError(path, "timeouts", expected, found, advice)
-        logger.warning("%s: expected %s, found %s; used as it is", path, expected, found)
-    return None
