@@ -289,7 +289,7 @@ rule audio_caption:
         "results/logs/audio_caption/audio_caption.log",
     benchmark:
         "results/benchmarks/audio_caption/audio_caption.tsv"
-    priority: 20
+    priority: 50  # what it leaves out is told before anything trains
     retries: RETRIES
     localrule: True
     conda:

@@ -15,7 +15,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
 _THOUGHT = re.compile(
@@ -134,7 +134,7 @@ def _json_texts(text: str) -> list[str] | None:
     """The texts of all JSON values in an answer, or None where there are none."""
     texts: list[str] = []
     found, end = False, 0
-    for bracket in re.finditer(r"[\[{]", text):
+    for bracket in islice(re.finditer(r"[\[{]", text), 500):
         if (start := bracket.start()) < end:
             continue
         try:
