@@ -114,6 +114,15 @@ def test_what_fails_is_told_and_the_others_are_done(folder, monkeypatch, capsys)
     assert (folder / "out/photo.png").is_file()
 
 
+def test_quiet_prints_results_and_errors_alone(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    given = ["stylize", "photo.png", "gone.png", "--style", "oil", "-o", "quiet", "--quiet"]
+    assert main(given) == 2
+    said = capsys.readouterr()
+    assert said.out == "photo.png -> quiet/photo.png\n"
+    assert all("gone.png" in line or "1 of 2" in line for line in said.err.splitlines())
+
+
 def test_the_shipped_networks_file_lies_in_the_cache(folder, tmp_path, monkeypatch):
     monkeypatch.chdir(folder)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

@@ -1,6 +1,8 @@
 """Commands that people run on their own files; no study imports them."""
 
 import argparse
+import logging
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,6 +55,19 @@ def add_device(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: %(default)s"
     )
+
+
+def add_quiet(parser: argparse.ArgumentParser) -> None:
+    """Add the option for which `show_progress` shows none."""
+    parser.add_argument(
+        "-q", "--quiet", action="store_true", help="no progress and no remarks; errors are printed"
+    )
+
+
+def show_progress(options: argparse.Namespace) -> None:
+    """Print what is logged from now on: remarks and progress, or with --quiet warnings alone."""
+    level = logging.WARNING if options.quiet else logging.INFO
+    logging.basicConfig(level=level, format="%(message)s", stream=sys.stderr, force=True)
 
 
 def chosen_device(options: argparse.Namespace) -> "torch.device":

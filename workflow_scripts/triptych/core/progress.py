@@ -27,7 +27,7 @@ class Progress:
         self._done = self._start = done
         self._began = self._logged = time.monotonic()
         terminal = sys.__stderr__
-        hidden = terminal is None or not terminal.isatty()
+        hidden = terminal is None or not terminal.isatty() or not logger.isEnabledFor(logging.INFO)
         self._bar = tqdm(None, what, total, file=terminal, disable=hidden, unit=unit, initial=done)
 
     def __enter__(self) -> "Progress":

@@ -1,12 +1,11 @@
 """The console command `triptych stylize`."""
 
 import argparse
-import logging
 import sys
 from pathlib import Path
 from typing import Any
 
-from triptych.apps import NOT_USED, add_device, command
+from triptych.apps import NOT_USED, add_device, add_quiet, command, show_progress
 from triptych.apps.pictures.optimising_options import (
     EVALUATIONS,
     add_options,
@@ -71,6 +70,7 @@ def add_commands(commands: Any) -> None:
     )
     _add_looks(parser)
     add_device(parser)
+    add_quiet(parser)
     _add_network_options(parser.add_argument_group("with a network"))
     _add_optimisation_options(parser.add_argument_group("with --optimize"))
 
@@ -173,7 +173,7 @@ def _stylize(options: argparse.Namespace) -> int:
         raise InputError("--optimize takes images only: a video would take days, and flicker")
     if options.size and any(item.kind == "video" for item in items):
         raise InputError("--size takes images only; videos keep their size")
-    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    show_progress(options)
     from triptych.apps.pictures import onnx_stylizer
 
     failures = list(listed.left_out)

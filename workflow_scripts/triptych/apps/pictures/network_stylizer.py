@@ -1,7 +1,7 @@
 """Photographs and films through a network in PyTorch: any size, any device, half precision."""
 
 import argparse
-import sys
+import logging
 
 import numpy as np
 import torch
@@ -35,6 +35,8 @@ STEADY = 0.85
 FEATHER = 5
 """Pixels over which trust in the flow falls off, so that no edge of it shows."""
 
+logger = logging.getLogger(__name__)
+
 
 class NetworkStylizer(Stylizer):
     """A trained network in PyTorch: one pass an image."""
@@ -50,7 +52,7 @@ class NetworkStylizer(Stylizer):
         self.shorter = painted_side(options, record.get("painting_size"))
         self._begun = False
         """Whether an image of this input was painted, which may be a film of many batches."""
-        print(sentence, file=sys.stderr)
+        logger.info(sentence)
 
     def begin(self, item: Item) -> None:
         """Let the next image choose the precision."""
@@ -90,7 +92,7 @@ class NetworkStylizer(Stylizer):
         self.prepared = PreparedNetwork(self.network, precision)
         if precision != "float32":
             error = precision_error(self.network, middle(image, 512), precision)
-            print(f"precision {precision}: {error}", file=sys.stderr)
+            logger.info(f"precision {precision}: {error}")
         return self.prepared
 
 

@@ -1,7 +1,7 @@
 """Photographs through a network in ONNX Runtime: the first picture without PyTorch's start."""
 
 import argparse
-import sys
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,8 @@ MOST_PIXELS = 4e6
 
 MOST_PICTURES = 16
 """More are worth PyTorch's start, since a GPU may be there."""
+
+logger = logging.getLogger(__name__)
 
 
 def suits(options: argparse.Namespace, items: list[Item]) -> bool:
@@ -72,7 +74,7 @@ class OnnxStylizer(Stylizer):
         if len(self._session.get_inputs()) > 1:
             weights = mixture(style, record["styles"], str(path))
             self._mixture = {"mixture": np.array(weights, np.float32)}
-        print(sentence, file=sys.stderr)
+        logger.info(sentence)
 
     def render(self, photographs: Planes) -> Planes:
         """Paint photographs [1, 3, H, W]. Raises TooLargeError for more than MOST_PIXELS."""

@@ -2,7 +2,7 @@
 
 import argparse
 import hashlib
-import sys
+import logging
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -50,6 +50,8 @@ SAVE_EVERY_SECONDS = 60.0
 Size = tuple[int, int]
 """Height and width in pixels."""
 
+logger = logging.getLogger(__name__)
+
 
 class OptimisingStylizer(Stylizer):
     """Version 1: each image is optimised towards a painting, coarse to fine."""
@@ -74,7 +76,7 @@ class OptimisingStylizer(Stylizer):
         self.unfinished = Unfinished(options.output)
         self._origin = [sha256_of(path), *map(sha256_of, _sources()), torch.__version__]
         self._stop: Stop | None = None
-        print(f"{backbone.architecture.name} ({path})", file=sys.stderr)
+        logger.info(f"{backbone.architecture.name} ({path})")
 
     def work(self, items: list[Item]) -> list[tuple[Path, str]]:
         """Work as `Stylizer.work` does; raises Stopped by a signal, after saving the state."""
@@ -83,10 +85,9 @@ class OptimisingStylizer(Stylizer):
             try:
                 failures = super().work(items)
             except Stopped as stopped:
-                print(
+                logger.warning(
                     f"{stopped.reason}: {self.unfinished.folder} holds what was done; the same "
-                    "command goes on from there, or delete it",
-                    file=sys.stderr,
+                    "command goes on from there, or delete it"
                 )
                 raise
         self.unfinished.remove()
@@ -148,7 +149,7 @@ class OptimisingStylizer(Stylizer):
         steps = [
             f"{scale.evaluations} at {_text(scale.shape(*_size(images)))}" for scale in through
         ]
-        print(f"{self.source}: evaluations {', '.join(steps)} pixels", file=sys.stderr)
+        logger.info(f"{self.source}: evaluations {', '.join(steps)} pixels")
         run = CoarseToFine(
             images,
             begun,
@@ -161,7 +162,7 @@ class OptimisingStylizer(Stylizer):
         )
         self._run(run, images)
         for reason in run.reasons:
-            print(f"{self.source}: stopped {reason}", file=sys.stderr)
+            logger.warning(f"{self.source}: stopped {reason}")
         return torch.stack([colours.with_moments_of(image, painting) for image in run.images])
 
     @property

@@ -1,7 +1,7 @@
 """One preparation and one finish of pictures, around the engines that paint. No PyTorch."""
 
 import argparse
-import sys
+import logging
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,8 @@ from triptych.style.data.image_files import (
 
 PAINTING = 512
 """Pixels along the shorter side of the painting of a network that doesn't say it."""
+
+logger = logging.getLogger(__name__)
 
 
 class TooLargeError(Exception):
@@ -126,10 +128,9 @@ class Stylizer:
     def _say_smaller(self, size: tuple[int, int], painted: tuple[int, int]) -> None:
         """Say once of an input, which may be a film of many batches, that it is painted smaller."""
         if not self._said_smaller:
-            print(
+            logger.info(
                 f"{self.source}: {size[1]}x{size[0]} pixels, painted at {painted[1]}x{painted[0]} "
-                "and enlarged with the photograph's detail (see --style-scale)",
-                file=sys.stderr,
+                "and enlarged with the photograph's detail (see --style-scale)"
             )
         self._said_smaller = True
 

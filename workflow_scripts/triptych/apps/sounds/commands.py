@@ -4,11 +4,18 @@ import argparse
 import json
 import logging
 import sys
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from triptych.apps import NOT_USED, add_device, chosen_device, command
+from triptych.apps import (
+    NOT_USED,
+    add_device,
+    add_quiet,
+    chosen_device,
+    command,
+    show_progress,
+)
 from triptych.core.errors import InputError, positive, printable
 
 if TYPE_CHECKING:
@@ -18,6 +25,8 @@ if TYPE_CHECKING:
     from triptych.apps.sounds.search.clap import ClapEmbedder
     from triptych.apps.sounds.search.embedder import Embedder
     from triptych.apps.sounds.search.index import Index
+
+logger = logging.getLogger(__name__)
 
 INDEX = (
     """\
@@ -110,6 +119,8 @@ def add_commands(commands: Any) -> None:
     )
 
     adapt = _add_adapt(commands)
+    for parser in (index, adapt):
+        add_quiet(parser)
     for parser in (search, serve):
         parser.add_argument(
             "--index",
@@ -173,9 +184,10 @@ def _index(options: argparse.Namespace) -> int:
             f"{path} is the index of {earlier.root}; choose another --index, or --rebuild"
         )
     model, sha256 = _model_for(earlier, options.model)
-    if warning := caution(model):
+    if not options.quiet and (warning := caution(model)):
         print(warning, file=sys.stderr)
     embedder = cache(lambda: _embedder(model, options.device))
+    show_progress(options)
     request = StopRequest()
     index, update = update_index(
         folder,
@@ -276,7 +288,6 @@ def _model_for(index: "Index | None", model: Path | None) -> tuple[Path, str]:
 
 
 def _adapt(options: argparse.Namespace) -> int:
-    say = partial(print, file=sys.stderr)
     if not options.folder.is_dir():
         raise InputError(f"{options.folder} is not a folder")
     if str(options.model) == "clap":
@@ -284,14 +295,14 @@ def _adapt(options: argparse.Namespace) -> int:
     to = options.output or options.folder / ADAPTED
     if to.exists():
         raise InputError(f"{to} exists: choose another place with -o, or remove it")
-    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    show_progress(options)
     from triptych.apps.sounds.adapting.recordings import read_recordings, split
     from triptych.apps.sounds.search.trained import named_model
 
     recordings = read_recordings(options.pairs, options.folder)
     counts = [f"{len(members)} {part}" for part, members in split(recordings).items()]
     captions = sum(len(recording.captions) for recording in recordings)
-    say(f"{len(recordings)} recordings with {captions} captions: {', '.join(counts)}")
+    logger.info(f"{len(recordings)} recordings with {captions} captions: {', '.join(counts)}")
 
     from triptych.apps.sounds.adapting.adapting import adapt  # imports PyTorch
     from triptych.apps.sounds.adapting.held_out import as_text, verdict
@@ -307,7 +318,7 @@ def _adapt(options: argparse.Namespace) -> int:
             stop=StopRequest(),
         )
     except Stopped as stopped:
-        say(f"stopped by {stopped.reason}; run it again to resume")
+        logger.warning(f"stopped by {stopped.reason}; run it again to resume")
         return 130
     print(as_text(scores))
     print(verdict(scores))
