@@ -92,8 +92,9 @@ def test_a_quiet_recording_is_heard_as_the_loud_one():
     embedder = Embedder(SMALL, "cpu")
     settings = PoolSettings(each=1, held_out=1, seconds=3.0, seed=77)
     loud = sound("songbirds", 0, settings).astype(np.float32)
-    vectors = embedder.sounds([loud, loud * np.float32(0.001)])
-    assert vectors[0] @ vectors[1] > 0.9999
+    quiet = loud * np.float32(0.001)
+    vectors = embedder.sounds([loud, quiet, quiet + np.float32(0.1)])  # the last with an offset
+    assert (vectors[1:] @ vectors[0] > 0.999).all()
     assert embedder.sounds([np.zeros(96_000, np.float32)])[0] @ vectors[0] < 0.9
 
 
@@ -114,6 +115,6 @@ def test_recordings_are_found_by_names_and_by_a_persons_own_words():
         scores = np.array([[(rows @ query).max() for rows in heard] for query in text])
         return float(average_precisions(scores, right, len(paths)).mean())
 
-    assert precision(asked["class"].str.replace("_", " ")) == pytest.approx(0.435, abs=0.005)
+    assert precision(asked["class"].str.replace("_", " ")) == pytest.approx(0.434, abs=0.005)
     assert precision(asked["development"]) == pytest.approx(0.381, abs=0.005)
     assert precision(asked["aside"]) == pytest.approx(0.359, abs=0.005)

@@ -68,7 +68,7 @@ PATIENCE = 100
 """Packets in a row that may fail to be read before the rest is given up."""
 LOWEST_RATE, HIGHEST_RATE = 1_000, 1_000_000
 """Hz of files that are read. Beyond, a header is damaged, or some bytes stand for hours."""
-OPPOSITE = 0.01
+OPPOSITE = 0.05
 """Share of its channels' power that a mean of opposite phases keeps at most."""
 
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from triptych.audio.models.retrieval import RetrievalModel
 
 PRECISION = "tf32"  # float32 on a CPU
-LARGEST_GAIN = 1000.0
-"""60 dB: the noise of a silent recording stays quiet."""
+LEVEL, LARGEST_GAIN = 0.1, 1000.0
+"""-20 dBFS; 60 dB, with which the noise of a silent recording stays quiet."""
 
 
 class _Waveforms:
@@ -42,10 +42,10 @@ class _Waveforms:
         return waveform[start : None if frames is None else start + frames]
 
 
-def full_scale(waveform: NDArray[np.float32]) -> NDArray[np.float32]:
-    """A waveform with its peak at 1, or LARGEST_GAIN times as loud."""
-    peak = np.abs(waveform).max(initial=1 / LARGEST_GAIN)
-    return np.asarray(waveform / peak, np.float32)
+def levelled(waveform: NDArray[np.float32]) -> NDArray[np.float32]:
+    """A waveform without its mean and with a deviation of LEVEL, or LARGEST_GAIN times as loud."""
+    centred = waveform - waveform.mean()
+    return np.asarray(centred * min(LARGEST_GAIN, LEVEL / (centred.std() + 1e-12)), np.float32)
 
 
 class Embedder:
@@ -59,7 +59,7 @@ class Embedder:
     def sounds(self, waveforms: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
         """Normalised embeddings [W, D] of waveforms, each float32 [frames] at 32 kHz."""
         if self._model.settings.audio.ignores_gain:
-            waveforms = [full_scale(waveform) for waveform in waveforms]
+            waveforms = [levelled(waveform) for waveform in waveforms]
         names = [str(number) for number in range(len(waveforms))]
         return embed_clips(self._model, _Waveforms(waveforms), names, self._device, PRECISION)
 

@@ -25,7 +25,7 @@ class AudioEncoder(ABC):
 
     published: ClassVar[tuple[str, ...]] = ()
     ignores_gain: ClassVar[bool] = False
-    """Whether a search may bring recordings to full scale, above the front end's floor."""
+    """Whether a search may bring recordings to one level, above the front end's floor."""
 
     @abstractmethod
     def network(self) -> "nn.Module":
