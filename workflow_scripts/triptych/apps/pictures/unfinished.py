@@ -1,4 +1,4 @@
-"""What a call of --optimize that was stopped leaves for the next one."""
+"""States of a stopped call of --optimize, with which the next one goes on."""
 
 import json
 import shutil

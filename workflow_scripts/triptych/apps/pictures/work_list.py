@@ -135,7 +135,7 @@ def _expanded(entry: Path, output: Path, listed: WorkList) -> Iterator[Path]:
 
 
 def _kind(path: Path, listed: WorkList) -> Kind | None:
-    """What a file holds, by content, or by its suffix where that says nothing."""
+    """Kind of a file by content, or by its suffix where that says nothing; None for neither."""
     suffix = path.suffix.lower()
     if not path.exists():
         return "video" if suffix in VIDEOS else "image"  # whose reader says what is wrong with it

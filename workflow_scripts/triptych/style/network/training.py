@@ -57,8 +57,8 @@ class Kept:
 
 @dataclass(frozen=True)
 class Shown:
-    """What a training shows while it runs: a photograph [3, H, W] that every kept checkpoint
-    paints, and the folder where its picture is written, {batches}.png."""
+    """Photograph [3, H, W] that every kept checkpoint of a running training paints, and the folder
+    where its picture is written, {batches}.png."""
 
     photograph: Tensor | None = None
     folder: Path | None = None
@@ -277,7 +277,7 @@ class TrainingRun:
 
     @torch.no_grad()
     def _pictures(self) -> Tensor:
-        """What a checkpoint shows, side by side: [3, S, W] in [0, 1]."""
+        """Pictures of a checkpoint, side by side: [3, S, W] in [0, 1]."""
         image, photograph = self._images[:1], self._shown.photograph
         side, first = image.shape[2], self._styles
         network = self._network if first is None else self._network.of_each(first[:1])

@@ -91,7 +91,7 @@ class Files:
 
 @dataclass(frozen=True)
 class Experiment:
-    """What a figure of an experiment, and of those shown with it, is drawn from."""
+    """Numbers and pictures of an experiment, and of those that are shown with it."""
 
     results: pd.DataFrame
     history: pd.DataFrame
@@ -99,7 +99,7 @@ class Experiment:
 
     @classmethod
     def read(cls, inputs: Any, scale: str, quality: pd.DataFrame | None = None) -> "Experiment":
-        """Of a rule's inputs `runs`, `history`, `images`, `contents` and `paintings`."""
+        """Read a rule's inputs `runs`, `history`, `images`, `contents` and `paintings`."""
         runs, history = read_frames(inputs.runs), read_frames(inputs.history)
         return cls(
             results=results_long(runs, quality, scale=scale),
