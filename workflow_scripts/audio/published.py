@@ -12,12 +12,12 @@ with job(snakemake):
     files, params = snakemake.input, snakemake.params
     metrics = score_models(
         dict(zip(params.names, files.models, strict=True)),
-        read_table(files.clips),
-        read_table(files.captions),
-        read_table(files.relevance),
-        files.shards,
-        params.longest_seconds,
-        params.device,
+        clips=read_table(files.clips),
+        captions=read_table(files.captions),
+        relevance=read_table(files.relevance),
+        shards=files.shards,
+        longest_seconds=params.longest_seconds,
+        device=params.device,
     )
     long = published_long(metrics, pd.read_csv(files.published), scale=params.scale)
     write_table(long, published_table(long), snakemake.output)

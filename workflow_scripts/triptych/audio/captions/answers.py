@@ -115,7 +115,7 @@ def parse_answer(text: str) -> list[str]:
 
 
 def _without_thoughts(text: str) -> str:
-    """What is not between tags of thoughts, which a prompt may have opened and nobody closed."""
+    """Remove text between tags of thoughts, also where one of the two tags is missing."""
     if finals := list(_FINAL.finditer(text)):
         text = text[finals[-1].end() :]
     text = _HIDDEN.sub("", text)

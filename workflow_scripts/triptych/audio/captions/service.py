@@ -270,7 +270,7 @@ class Service:
         )
 
     def _reason(self, text: str) -> str:
-        """What a server says of a fault, without the key, which it may echo."""
+        """Return a server's own words on a fault, without the key, which it may echo."""
         try:
             data = json.loads(text)
             error = data.get("error") or (data.get("choices") or [data])[0].get("error") or data

@@ -46,7 +46,7 @@ UNUSED = re.compile(
 
 
 class _Inert:
-    """What stands in for an object in a checkpoint that is no tensor: nothing of it runs."""
+    """Inert stand-in for an object of a checkpoint that is no tensor."""
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         pass
