@@ -1,6 +1,7 @@
 """A wrong configuration gets one message: the key, what was given, what is allowed."""
 
 import copy
+import itertools
 import math
 import re
 from pathlib import Path
@@ -102,18 +103,18 @@ def numbers(table, path=()):
             yield (*path, key)
 
 
-@pytest.mark.parametrize("value", [-1, math.nan, math.inf, True, "7"])
-def test_no_number_may_be_negative_endless_or_of_another_type(demo, value):
-    for path in numbers(demo):
+@pytest.mark.parametrize("values", [[-1], [math.nan, math.inf, True, "7"]])
+def test_no_number_may_be_negative_endless_or_of_another_type(demo, values):
+    for path, value in zip([*numbers(demo)], itertools.cycle(values), strict=False):
         if {"audio_models", "text_models", "parameters"} & set(path):
             continue  # encoders judge theirs, and a language model its own
-        config = copy.deepcopy(demo)
-        place = config
+        place = demo
         for key in path[:-1]:
             place = place[key]
-        place[path[-1]] = value
+        was, place[path[-1]] = place[path[-1]], value
         with pytest.raises(ConfigError) as refused:
-            check_config(config, SCHEMA)
+            check_config(demo, SCHEMA)
+        place[path[-1]] = was
         assert str([key for key in path if isinstance(key, str)][-1]) in str(refused.value)
 
 

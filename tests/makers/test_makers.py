@@ -42,6 +42,7 @@ def test_each_maker_makes_its_files_laid_out_as_they_are_shipped(tmp_path):
     assert json.loads((folder / "experts/hopper-medium.json").read_text())["task"] == "hopper"
 
 
+@pytest.mark.slow
 def test_the_shipped_network_is_trained_by_the_workflow_itself(tmp_path):
     network = "results/style/networks/four_styles/plain/network.safetensors"
     snakemake("Snakefile", tmp_path, ROOT / "makers/networks.yaml", network, "--dry-run", "--quiet")
