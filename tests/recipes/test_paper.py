@@ -58,11 +58,8 @@ def test_one_existing_file_is_touched_and_its_products_made(added):
 
 
 def test_page_claims_and_manifest_wait_for_it(added):
-    said = added[0].snakemake("--dry-run", "--forceall", "all", config=None)
-    inputs = {
-        rule: set(re.split(r",? +", text))
-        for rule, text in re.findall(r"^rule (\w+):\n +input: (.*)$", said, re.MULTILINE)
-    }
+    jobs = added[0].jobs("all", "--forceall", config=None)
+    inputs = {job["rule_name"]: {*job["input"]} for job in jobs}
     assert "results/claims/needle.csv" in inputs["report_claims"]
     assert {
         "results/figures/needle_figure1.svg",

@@ -1,7 +1,5 @@
 """An optimiser and a style loss, added as CONTRIBUTING.md says to a study that has finished."""
 
-import re
-
 import pandas as pd
 import pytest
 import yaml
@@ -18,12 +16,11 @@ TARGETS = ("style_draw_optimizers", "style_presets", NETWORK)
 
 
 def jobs(checkout):
-    """Jobs of a dry run for the targets: (rule, experiment or "")."""
-    text = checkout.snakemake(*TARGETS, "--dry-run", "--quiet", "reason")
-    blocks = re.findall(r"^(?:local)?rule (\w+):\n((?: .*\n)*)", text, re.MULTILINE)
-    experiments = [re.search(r"wildcards: experiment=(\w+)", block) for _, block in blocks]
-    names = [found[1] if found else "" for found in experiments]
-    return set(zip((rule for rule, _ in blocks), names, strict=True))
+    """Jobs that a run for the targets would start: (rule, experiment or "")."""
+    return {
+        (job["rule_name"], job["wildcards"].get("experiment", ""))
+        for job in checkout.jobs(*TARGETS)
+    }
 
 
 @pytest.fixture(scope="module")
