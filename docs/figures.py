@@ -145,9 +145,10 @@ def scales() -> str:
 
 
 def scales_in_short() -> str:
-    """README's rows: scale, time, downloads and how many of the papers' claims it decides."""
+    """README's rows: scale, time, downloads and how many of the claims it can decide."""
     rows = [line.split(" | ") for line in scales().splitlines()[2:]]
-    lines = ["| scale | takes | downloads | claims decided |", "| --- | --- | ---: | ---: |"]
+    head = f"| scale | takes | data to fetch | of {len(_published())} claims, it can decide |"
+    lines = [head, "| --- | --- | ---: | ---: |"]
     for scale, _, takes, downloads, _, decided, _ in rows:
         lines.append(f"{scale} | {takes} | {downloads} | {decided} |")
     return "\n".join(lines)

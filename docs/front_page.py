@@ -3,7 +3,7 @@
 `make docs` draws scores against sparsity from docs/results. The other two show files that are not
 in the repository; with a folder, `python docs/front_page.py FOLDER` draws them from
 
-- painted.csv: photograph, network, optimised, painting, which are files; a row for each row shown;
+- painted.csv: photograph, network, optimised, painting (files); a painting goes into a corner;
 - found.csv: query, score, file, name_shown, right (1 or 0), of what `triptych search` found.
 """
 
@@ -95,7 +95,7 @@ def draw_pruning() -> None:
 
 
 def draw_style(folder: Path) -> None:
-    """A row a photograph, its painting in its corner: photograph, network's result, optimised."""
+    """A row a photograph: itself, painted by the network, optimised."""
     rows = pd.read_csv(folder / "painted.csv")
     side = int(SIZE * DPI)
     gap = 8
@@ -109,10 +109,11 @@ def draw_style(folder: Path) -> None:
                 Image.open(folder / file).convert("RGB"), (width, height), Image.Resampling.LANCZOS
             )
             canvas.paste(picture, (column * (width + gap), top))
-        painting = ImageOps.fit(
-            Image.open(folder / row.painting).convert("RGB"), (112, 112), Image.Resampling.LANCZOS
-        )
-        canvas.paste(ImageOps.expand(painting, 4, "white"), (width - 120, top + height - 120))
+        if isinstance(row.painting, str):
+            painting = Image.open(folder / row.painting).convert("RGB")
+            painting = ImageOps.fit(painting, (112, 112), Image.Resampling.LANCZOS)
+            corner = (width - 120, top + height - 120)
+            canvas.paste(ImageOps.expand(painting, 4, "white"), corner)
     figure = Figure(figsize=(SIZE, SIZE))
     figure.figimage(np.asarray(canvas), origin="upper")
     for column, name in enumerate(("photograph", "network", "optimised")):
