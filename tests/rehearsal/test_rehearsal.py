@@ -1,10 +1,11 @@
 """The rehearsal is of the papers and what lies beyond: rules, shapes, sizes and formats."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import warm
 from run import PAPER, REHEARSAL, ROOT, SCALES, amounts, copy_checkout, planned_rules
+from tiny_checkout import Checkout
 
 from triptych.core.config import read_config
 
@@ -35,11 +36,16 @@ def leaves(value: Any, path: str = "") -> dict[str, Any]:
     return found
 
 
+def warm_jobs(root, *arguments, overlays):
+    """What `listed_jobs` returns, by a warm Snakemake; of each job the rule alone."""
+    jobs = Checkout(root).jobs(*arguments, "--configfile", *overlays, config=None)
+    return [SimpleNamespace(rule=job["rule_name"]) for job in jobs], []
+
+
 @pytest.mark.slow
 def test_the_rehearsals_run_the_rules_of_their_scales(tmp_path, monkeypatch):
     copy_checkout(tmp_path)
-    python = [*warm.COMMAND, "-m", "snakemake"]
-    monkeypatch.setattr("run.snakemake", lambda *arguments: [*python, *arguments])
+    monkeypatch.setattr("run.listed_jobs", warm_jobs)
     beyond = planned_rules(tmp_path, ["all"], *SCALES["beyond"])
     assert {"rl_download", "style_download_coco", "style_download_weights"} <= beyond
     assert beyond > planned_rules(tmp_path, ["all"], PAPER)
