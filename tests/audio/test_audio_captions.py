@@ -227,7 +227,7 @@ def test_a_fault_that_passes_is_tried_again_whatever_its_status(tmp_path, fault)
                 503, "", {"Retry-After": email.utils.formatdate(time.time() + 4000, usegmt=True)}
             ),
             1,
-            r"wait for 39\d\d seconds",
+            r"wait for 3\d\d\d seconds",
         ),
     ],
 )

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ from triptych.audio.training.batches import Batches
 from triptych.audio.training.corpus import read_pairs
 from triptych.audio.training.runs import result_fingerprint, train_runs
 from triptych.core.errors import InputError
+from triptych.core.files import partial_prefix
 from triptych.core.provenance import Fingerprint
 from triptych.core.stopping import Stopped
 
@@ -58,8 +60,12 @@ def test_a_training_shows_its_curves_after_each_epoch(corpus, pretrained, tmp_pa
     shown = pd.read_csv(pretrained.parent / "training/pretrained.csv")[columns]
     pd.testing.assert_frame_equal(shown, whole)
     steps = int(pd.read_csv(pretrained / "history.csv")["step"].iloc[1])
+    (tmp_path / "training").mkdir()
+    killed = tmp_path / "training" / f"{partial_prefix(Path('pretrained.png'))}killed.png"
+    killed.touch()
     with pytest.raises(Stopped):
         pretrain(corpus, tmp_path, StopAfter(steps + 2), shown=tmp_path / "training")
+    assert not killed.exists()
     first = pd.read_csv(tmp_path / "training/pretrained.csv")[columns]
     pd.testing.assert_frame_equal(first, whole[: len(first)])
     assert 0 < len(first) < len(whole)

@@ -12,6 +12,7 @@ from broken_runs import start, wait_for_checkpoint
 from stops import Never
 
 from triptych.core.checkpoint import Checkpoint
+from triptych.core.files import PARTIAL
 from triptych.core.stopping import SAVED_EXIT_CODE
 from triptych.style.data.colours import colours_of, recoloured
 from triptych.style.data.images import read_image, resize, to_bytes
@@ -172,8 +173,12 @@ def test_every_checkpoint_is_shown_while_the_training_runs(tmp_path):
             seen.append(sorted(path.name for path in (tmp_path / "shown").glob("*.png")))
 
     shown = Shown(photograph, tmp_path / "shown")
+    killed = tmp_path / "shown" / f"{PARTIAL}killed.png"
+    killed.parent.mkdir()
+    killed.touch()
     chosen = settings(batches=6, checkpoint_every=2)
     made = run(tmp_path / "a", both, chosen, stop=Watching(), shown=shown).checkpoints
+    assert not killed.exists()
     assert ["000002.png"] in seen and ["000002.png", "000004.png"] in seen
     plain = run(tmp_path / "b", both, chosen).checkpoints
     for batches, kept in made.items():

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from triptych.core.files import atomic_path, write_csv
+from triptych.core.files import atomic_path, remove_partial, write_csv
 from triptych.report.palette import INK, MUTED, STYLE
 
 if TYPE_CHECKING:
@@ -40,11 +40,17 @@ def training_figure(history: pd.DataFrame) -> Figure:
 
 
 def shown_in(folder: str | Path, name: str) -> "Callable[[pd.DataFrame], None]":
-    """A function that writes a history to {folder}/{name}.csv, and as a picture to .png."""
+    """A function that writes a history to {folder}/{name}.csv, and as a picture to .png.
+
+    Temporary files that a killed training left there are deleted.
+    """
+    table, picture = (Path(folder) / f"{name}{suffix}" for suffix in (".csv", ".png"))
+    for file in (table, picture):
+        remove_partial(file)
 
     def show(history: pd.DataFrame) -> None:
-        write_csv(history, Path(folder) / f"{name}.csv")
-        with atomic_path(Path(folder) / f"{name}.png") as temporary:
+        write_csv(history, table)
+        with atomic_path(picture) as temporary:
             training_figure(history).savefig(temporary, dpi=100)
 
     return show

@@ -17,7 +17,7 @@ from torch import Tensor
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import keyed_generator, training_precision
 from triptych.core.errors import InputError
-from triptych.core.files import atomic_path
+from triptych.core.files import atomic_path, clear_partial
 from triptych.core.memory import OomRetry, keep_freed_memory
 from triptych.core.stopping import Stop
 from triptych.core.training_loop import LoopSettings, TrainingLoop, all_finite, exploded
@@ -129,6 +129,8 @@ class TrainingRun:
     ) -> None:
         self._loss, self._settings = loss, settings
         self._shown = shown or Shown()
+        if self._shown.folder is not None:
+            clear_partial(self._shown.folder)  # what a killed training left
         self._device, self._folder = device, folder
         self._network = network.to(device)
         if device.type == "cuda":  # what its tensor cores read without a copy
