@@ -7,6 +7,7 @@ tests/test_docs.py fails where a page says something else.
 """
 
 import csv
+import math
 import re
 import sys
 from collections import defaultdict
@@ -185,8 +186,8 @@ def demo() -> str:
 
 
 def _minutes(row: Mapping[str, str]) -> int:
-    """From Snakemake's start to the last job's end."""
-    return round(float(row["seconds"]) / 60)
+    """From Snakemake's start to the last job's end, begun minutes as whole ones."""
+    return math.ceil(float(row["seconds"]) / 60)
 
 
 def _size(megabytes: float) -> str:
