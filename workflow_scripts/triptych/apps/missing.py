@@ -43,7 +43,7 @@ def missing_page(jobs: Sequence[Job], root: Path) -> str:
 
 
 def needs_of(jobs: Sequence[Job]) -> list[set[int]]:
-    """For each job the positions of those that make its inputs, or a folder that these lie in."""
+    """For each job, positions of the jobs that make its inputs or a folder with them inside."""
     maker = {file: number for number, job in enumerate(jobs) for file in job.outputs}
     needs = []
     for job in jobs:

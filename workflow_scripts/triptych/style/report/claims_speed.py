@@ -206,7 +206,7 @@ def versions_differ(run: Run) -> Finding:
 
 
 def _over_pairs(table: pd.DataFrame) -> Interval:
-    """The mean `gap` over every content with every painting, or over the pairs that there are."""
+    """The mean `gap` over every content with every painting, or over those pairs that exist."""
     crossed = table.pivot_table("gap", index=PAIR[0], columns=PAIR[1]).to_numpy()
     return mean_interval(table["gap"]) if np.isnan(crossed).any() else crossed_interval(crossed)
 
