@@ -123,36 +123,42 @@ def numbers() -> dict[str, int]:
 
 def scales() -> str:
     """A row for each scale: jobs, time, size, and how many claims it decides."""
-    sources = yaml.safe_load((ROOT / "resources/sources.yaml").read_text("utf-8"))
     lines = [
         "| scale | jobs | takes | downloads | disk | claims decided | with substitutes |",
         "| --- | ---: | --- | ---: | ---: | ---: | ---: |",
     ]
-    for scale, files in SCALES.items():
-        jobs, costs = planned(scale)
-        config = read_config(ROOT, [ROOT / file for file in files])
-        decided = [each.decided for each in predictions(config, sources).values()]
-        cells = [
-            f"`{scale}`",
-            f"{len(jobs)}",
-            _takes(scale, jobs, costs),
-            _size(sum(cost.download_mb for cost in costs)),
-            _size(sum(cost.disk_mb for cost in costs)),
-            f"{decided.count(DECIDES)}",
-            f"{decided.count(WITH_SUBSTITUTES)}",
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+    return "\n".join([*lines, *(f"| {' | '.join(cells)} |" for cells in _scale_rows())])
 
 
 def scales_in_short() -> str:
     """README's rows: scale, time, downloads and how many of the claims it can decide."""
-    rows = [line.split(" | ") for line in scales().splitlines()[2:]]
     head = f"| scale | takes | data to fetch | of {len(_published())} claims, it can decide |"
     lines = [head, "| --- | --- | ---: | ---: |"]
-    for scale, _, takes, downloads, _, decided, _ in rows:
-        lines.append(f"{scale} | {takes} | {downloads} | {decided} |")
+    for scale, _, takes, downloads, _, decided, _ in _scale_rows():
+        lines.append(f"| {scale} | {takes} | {downloads} | {decided} |")
     return "\n".join(lines)
+
+
+@cache
+def _scale_rows() -> list[list[str]]:
+    sources = yaml.safe_load((ROOT / "resources/sources.yaml").read_text("utf-8"))
+    rows = []
+    for scale, files in SCALES.items():
+        jobs, costs = planned(scale)
+        config = read_config(ROOT, [ROOT / file for file in files])
+        decided = [each.decided for each in predictions(config, sources).values()]
+        rows.append(
+            [
+                f"`{scale}`",
+                f"{len(jobs)}",
+                _takes(scale, jobs, costs),
+                _size(sum(cost.download_mb for cost in costs)),
+                _size(sum(cost.disk_mb for cost in costs)),
+                f"{decided.count(DECIDES)}",
+                f"{decided.count(WITH_SUBSTITUTES)}",
+            ]
+        )
+    return rows
 
 
 def _takes(scale: str, jobs: list[Job], costs: list[Cost]) -> str:

@@ -150,6 +150,6 @@ def test_a_path_below_the_home_folder_is_found(monkeypatch):
 
 
 def test_a_checkout_that_no_pythonpath_can_name_is_refused_while_rules_are_read(monkeypatch):
-    monkeypatch.setattr(planning, "LIBRARY", Path("/work/a:b/workflow_scripts"))
-    with pytest.raises(ConfigError, match="/work/a:b/workflow_scripts"):
+    monkeypatch.setattr(planning, "LIBRARY", Path("/srv/a:b/workflow_scripts"))
+    with pytest.raises(ConfigError, match="/srv/a:b/workflow_scripts"):
         planning.plan({}, ROOT, [ROOT / "Snakefile"], main=True)

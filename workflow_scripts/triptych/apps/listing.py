@@ -63,12 +63,13 @@ def listed_jobs(
 
 def _job(about: Mapping[str, Any]) -> Job:
     """A job as listed_jobs.py tells it; rules of a module get this repository's names."""
+    log = about["log"][0] if about["log"] else ""
     return Job(
-        own_rule(about["log"][0]) if about["log"] else about["rule_name"],
-        tuple(about["input"]),
-        tuple(about["output"]),
-        about["benchmark"] or "",
-        about["threads"],
-        about["resources"].get("gpu", 0) > 0,
-        (about["log"] or [""])[0],
+        rule=own_rule(log) if log else about["rule_name"],
+        inputs=tuple(about["input"]),
+        outputs=tuple(about["output"]),
+        benchmark=about["benchmark"] or "",
+        threads=about["threads"],
+        gpu=about["resources"].get("gpu", 0) > 0,
+        log=log,
     )

@@ -63,7 +63,6 @@ TAGS = (b"ID3", b"TAG", b"APETAGEX", b"Xing", b"Info", b"LYRICS")
 """Marks of what stands between the packets of MP3s, joined ones for instance, and is no sound."""
 HEADER_BYTES = 1000
 """Between the packets of a sound that is alone in its file there are fewer."""
-BUFFER_BYTES = 1 << 17
 PATIENCE = 100
 """Packets in a row that may fail to be read before the rest is given up."""
 LOWEST_RATE, HIGHEST_RATE = 1_000, 1_000_000
