@@ -10,34 +10,22 @@ from triptych.audio.captions.rules import choose, problem_of
 
 CAPTION = "A dog barks two times beside a busy road."
 
-# n: number, s: caption, l and L: letter, r and R: Roman, t: Roman in one sign, w: word, o: ordinal,
-# c: encircled, b: on black, f: full-width, a: Arabic, z: from zero, ~: new line.
+# n: number, s: caption, l and L: letter, r and R: Roman, c: encircled, f: full-width, a: Arabic,
+# z: from zero, w: word, o: ordinal, ~: new line.
 FORMS = """
 {n}. {s}|{n} {s}|{n}: {s}|{n} - {s}|{n}) {s}|[{n}] {s}|({n}) {s}|{n}.) {s}|{n}.{s}|#{n} {s}
 #{n}: {s}|No. {n}: {s}|{n}\\. {s}|**{n})** {s}|**{n}.** {s}|**{n}. {s}**|- {n}. {s}|> {n}) {s}
-{n}. - {s}|"{n}. {s}"|"{n}": "{s}",|**Caption {n}:** {s}|### Caption {n}~{s}
-**Caption {n}**~~{s}|Index {n}: {s}|Audio caption {n}: {s}|Z{n}. {s}|Caption {n} of 5: {s}
-caption_{n}: {s}|Caption {w}: {s}|{w}: {s}|{o}: {s}|{n}. Caption: {s}|**Sentence {l}** - {s}
-{l}) {s}|{L}. {s}|({l}) {s}|Option {L}: {s}|{r}. {s}|({r}) {s}|{R}. {s}|{t} {s}|{c} {s}|{c}{s}
-{b} {s}|{f}. {s}|\uff08{n}\uff09{s}|{n}\uff0e {s}|{n}\u3001{s}|{n}\t{s}|{n} \u2013 {s}|{n}- {s}
-{n}.\u00a0{s}|{n}\ufe0f\u20e3 {s}|{a}. {s}|{n}.~{s}|{n}~{s}|{n}.1 {s}|{n}/5 {s}|[{n}/5] {s}
-0{n}. {s}|{z}. {s}|{n}, {s}|{n}; {s}|{n} = {s}|{n} \u00b7 {s}|1. {s}|{L} {s}|{r} {s}|{n}\u00ba {s}
-{n}. \u201e{s}\u201c
-{n}. \u00ab{s}\u00bb|{n}. \u201c{s}\u201d|{n}: "{s}",|{n}. {s} (9 words)|{n}. {s} [9 words]
-{n}. {s} \u2013 9 words
+"{n}. {s}"|"{n}": "{s}",|**Caption {n}:** {s}|### Caption {n}~{s}|**Caption {n}**~~{s}
+Index {n}: {s}|Audio caption {n}: {s}|Z{n}. {s}|Caption {n} of 5: {s}|caption_{n}: {s}
+{n}. Caption: {s}|{l}) {s}|{L}. {s}|({l}) {s}|Option {L}: {s}|{r}. {s}|({r}) {s}|{R}. {s}
+{c} {s}|{c}{s}|{f}. {s}|\uff08{n}\uff09{s}|{n}\uff0e {s}|{n}\u3001{s}|{n}\t{s}|{n}- {s}
+{n} \u2013 {s}|{n}.\u00a0{s}|{n}\ufe0f\u20e3 {s}|{a}. {s}|{n}.~{s}|{n}~{s}|{n}.1 {s}|[{n}/5] {s}
+0{n}. {s}|{z}. {s}|{n}, {s}|1. {s}|{n}. \u201e{s}\u201c|{n}. \u00ab{s}\u00bb
+{n}. \u201c{s}\u201d|{n}. {s} (9 words)|{n}. {s} \u2013 9 words
 """
 FORMS = [form.replace("~", "\n") for line in FORMS.strip().split("\n") for form in line.split("|")]
-TABLES = ["| {n} | {s} |", "| {n} | {s} | 9 |"]
-UNNUMBERED = [
-    "\U0001f415 {s}",
-    "- {s}",
-    "* {s}",
-    "\u2192 {s}",
-    "- [ ] {s}",
-    "<li>{s}</li>",
-    '"{s}"',
-    "{s}",
-]
+UNNUMBERED = ["\U0001f415 {s}", "- {s}", "\u2192 {s}", "- [ ] {s}", "<li>{s}</li>", '"{s}"', "{s}"]
+REFUSED = ["Caption {w}: {s}", "{o}: {s}", "{L} {s}", "{n}\u00ba {s}", "| {n} | {s} | 9 |"]
 
 
 def written(form):
@@ -50,10 +38,8 @@ def written(form):
         "w": ["One", "Two", "Three", "Four", "Five"],
         "o": ["First", "Second", "Third", "Fourth", "Fifth"],
         "c": "\u2460\u2461\u2462\u2463\u2464",
-        "b": "\u2776\u2777\u2778\u2779\u277a",
         "f": "\uff11\uff12\uff13\uff14\uff15",
         "a": "\u0661\u0662\u0663\u0664\u0665",
-        "t": "\u2160\u2161\u2162\u2163\u2164",
         "z": "01234",
     }
     return [
@@ -62,32 +48,29 @@ def written(form):
     ]
 
 
-@pytest.mark.parametrize("form", [*FORMS, *TABLES, *UNNUMBERED])
+@pytest.mark.parametrize("form", [*FORMS, "| {n} | {s} |", *UNNUMBERED])
 def test_every_form_of_numbering_is_read_without_what_stands_around(form):
     assert parse_answer("\r\n".join(written(form))) == GOOD
     lines = ["Sure! Here you go.", "", *written(form), "", "I hope this helps!"]
     assert choose([("\n".join(lines), "stop")], CAPTION, 5, 20).variations == tuple(GOOD)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", [*FORMS, *REFUSED])
 def test_what_passes_never_begins_with_a_number_even_where_an_answer_is_incomplete(form):
     for lines in (written(form)[2:3], written(form)[2:], written(form)[::-1], written(form)[::2]):
         kept = choose([("\n".join(lines), "stop")], CAPTION, 5, 20).variations
         assert set(kept) <= set(GOOD)
 
 
-@pytest.mark.parametrize(
-    "form", ["{n}. {s}", "{n} {s}", "Caption {n}: {s}", "({l}) {s}", "- {s}", "{s}"]
-)
+@pytest.mark.parametrize("form", ["{n}. {s}", "{n} {s}", "Caption {n}: {s}", "- {s}", "{s}"])
 @pytest.mark.parametrize("indent", ["", "   "])
 def test_the_second_half_of_a_wrapped_line_is_joined(form, indent):
-    lines = [f"{line[:20].rsplit(' ', 1)[0]}\n{indent}" for line in GOOD]
-    rests = [line[line[:20].rindex(" ") + 1 :] for line in GOOD]
-    numbered_lines = [
-        form.format(n=at, l="abcde"[at - 1], s=line + rest)
-        for at, (line, rest) in enumerate(zip(lines, rests, strict=True), start=1)
+    halves = [line[:20].rsplit(" ", 1)[0] for line in GOOD]
+    lines = [
+        form.format(n=n, s=f"{half}\n{indent}{line[len(half) + 1 :]}")
+        for n, (line, half) in enumerate(zip(GOOD, halves, strict=True), start=1)
     ]
-    assert parse_answer("\n".join(numbered_lines)) == GOOD
+    assert parse_answer("\n".join(lines)) == GOOD
 
 
 def test_a_list_in_one_line_is_taken_apart():
@@ -97,15 +80,10 @@ def test_a_list_in_one_line_is_taken_apart():
 
 JSON = {
     "list": json.dumps(GOOD),
-    "single quotes": str(GOOD),
-    "a comma too many": json.dumps(GOOD)[:-1] + ",]",
-    "object": json.dumps({"captions": GOOD}),
-    "another name": json.dumps({"outputs": GOOD}),
     "nested, fenced": "```json\n" + json.dumps({"result": {"captions": GOOD}}, indent=2) + "\n```",
-    "after words": "Here is the JSON:\n" + json.dumps({"captions": GOOD}) + "\nEnjoy!",
+    "after words": "Here is the JSON:\n" + json.dumps({"outputs": GOOD}) + "\nEnjoy!",
     "objects": json.dumps([{"index": n, "caption": line} for n, line in enumerate(GOOD, 1)]),
     "numbers as keys": json.dumps({str(n): line for n, line in enumerate(GOOD, 1)}),
-    "numbered keys": json.dumps({f"caption_{n}": line for n, line in enumerate(GOOD, 1)}),
     "numbers in texts": json.dumps([f"{n} {line}" for n, line in enumerate(GOOD, 1)]),
     "one text": json.dumps({"captions": [numbered(GOOD)]}),
     "one line": json.dumps({"captions": numbered(GOOD).replace("\n", " ")}),
@@ -120,7 +98,7 @@ def test_json_of_several_shapes_is_read(text):
 
 
 def test_words_that_look_like_numbering_stay():
-    lines = ["A dog barks.", "One bird sings loudly.", "5 dogs bark.", "Two people talk."]
+    lines = ["A dog barks.", "B-flat horns play.", "5 dogs bark.", "Two people talk."]
     assert parse_answer("\n".join(lines)) == lines
 
 
@@ -133,7 +111,6 @@ def test_words_that_look_like_numbering_stay():
         ("A dog barks into a Zoom H4n.", "banned word (Zoom H4n)"),
         ("A dog barks at 7 pm.", "banned word (7 pm)"),
         ("I'm sorry, I cannot do that.", "no caption (I)"),
-        ("2. A dog barks at the gate.", "no caption (2.)"),
         ("C.1 A dog barks at the gate.", "no caption (C.1)"),
         ("b A dog barks at the gate.", "no caption (b)"),
         ("a - A dog barks at the gate.", "no caption (a -)"),
@@ -150,7 +127,6 @@ def test_words_that_look_like_numbering_stay():
         ("A record player crackles at an unheard-of pace.", None),
         ("Rain pours while Mr. Smith's dog barks.", None),
         ("A caf\u00e9 door opens and closes again.", None),
-        ("First, a dog barks and then a car passes by.", None),
         ("A dog\u2019s bark is echoing off a wall; a bell rings.", None),
     ],
 )
@@ -185,7 +161,6 @@ NOTES = [
 TAGS = [
     ("<think>", "</think>"),
     ('<think type="long">', "</think>"),
-    ("<thinking>", "</thinking>"),
     ("<thought>", "</thought>"),
     ("<reasoning>", "</reasoning>"),
     ("<seed:think>", "</seed:think>"),
@@ -195,13 +170,9 @@ TAGS = [
     ("<|begin_of_thought|>", "<|end_of_thought|>"),
     ("<|START_THINKING|>", "<|END_THINKING|>"),
     ("<|channel>thought\n", "<channel|>"),
-    ("<unused94>thought\n", "<unused95>"),
-    ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
     ("<|channel|>analysis<|message|>", "<|channel|>final <|constrain|>json<|message|>"),
     ("analysis", "assistantfinal"),
     ("", "</think>"),
-    ("<details><summary>Thinking</summary>\n", "</details>\n"),
-    ("<scratch_pad>", "</scratch_pad>"),
 ]
 
 
@@ -217,15 +188,12 @@ def test_thoughts_in_any_tags_are_dropped(opens, closes, answer):
 LIST = numbered(GOOD)
 OTHERS = {
     "thought after": (f"{LIST}\n<think>\n{numbered(NOTES)}\n</think>", 5),
-    "heading": (f"**Thinking Process:**\n\n{numbered(NOTES)}\n\n**Final Answer:**\n\n{LIST}", 5),
-    "explained after": (f"{LIST}\n\nExplanation:\n{numbered(NOTES)}", 0),
+    "two lists": (f"**Thinking Process:**\n\n{numbered(NOTES)}\n\n**Final Answer:**\n\n{LIST}", 0),
     "json of thoughts alone": ('{"steps": ["The dog is near the cars", "Cars pass by it"]}', 0),
     "json that was cut off": (json.dumps({"captions": GOOD})[:170], 0),
     "musing": ("1. I will put the dog at the beginning\n2. Wait, the dog barks near the road", 0),
     "the caption itself": (numbered([CAPTION, CAPTION.upper(), f"'{CAPTION}'"]), 0),
     "special tokens": (f"<s>{LIST}\n<|im_end|>", 5),
-    "of deepseek": (f"{LIST}\n<\uff5cend\u2581of\u2581sentence\uff5c>", 5),
-    "before a thought": (f"---\n<|channel>thought\n{numbered(NOTES)}<channel|>{LIST}", 5),
     "nothing": ("", 0),
 }
 

@@ -1,6 +1,5 @@
 """The caption stage against a server that misbehaves as services do, and from a published file."""
 
-import email.utils
 import hashlib
 import json
 import logging
@@ -17,14 +16,9 @@ import pytest
 from caption_job import TABLE, run
 from chat_server import GOOD, KEY, Reply, completion, error, numbered, serving
 
+from triptych.audio.captions.asking import AnswerCache, BudgetReached
 from triptych.audio.captions.rules import Rejected
-from triptych.audio.captions.service import (
-    AnswerCache,
-    BudgetReached,
-    Request,
-    Service,
-    ServiceError,
-)
+from triptych.audio.captions.service import IN_A_ROW, Service, ServiceError
 from triptych.audio.captions.settings import caption_prompt, check_captions
 from triptych.audio.captions.stage import (
     JUDGED,
@@ -139,21 +133,12 @@ def test_a_bad_answer_is_repaired_by_one_more_request_or_listed(tmp_path):
     assert read(tmp_path, "usage").iloc[0]["repaired"] == "1"
 
 
-POLICY = "Invalid prompt: your prompt was flagged as potentially violating our usage policy."
 REFUSED = {
     "deepseek": error(400, "Content Exists Risk", "invalid_request_error"),
-    "openai": error(400, f"{POLICY} Please try again with a different prompt.", "invalid_prompt"),
-    "dashscope": error(
-        400, "Input data may contain inappropriate content.", "data_inspection_failed"
-    ),
     "openrouter": error(403, 'x requires moderation. Your input was flagged for "violence".', 403),
-    "azure": error(400, "The response was filtered due to the prompt", "content_filter"),
-    "moonshot": error(400, "The request was rejected because it was considered high risk"),
-    "xai": error(403, "Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_CSAM"),
-    "zhipu": error(400, "\u7cfb\u7edf\u68c0\u6d4b\u5230\u654f\u611f\u5185\u5bb9", "1301"),
-    "under 500": error(500, "litellm: ContentPolicyViolationError", "500"),
+    "litellm": error(500, "litellm: ContentPolicyViolationError", "500"),
     "under 200": Reply(200, {"error": {"message": "blocked", "code": "PROHIBITED_CONTENT"}}),
-    "gemini": completion(None, "content_filter"),
+    "azure": completion(None, "content_filter"),
     "no choices": Reply(200, {"choices": [], "prompt_filter_results": [{"filtered": True}]}),
     "never heard of": error(400, "computer says no", "E4711"),
 }
@@ -164,29 +149,25 @@ def test_a_flagged_caption_is_left_out_and_listed_whatever_the_service_calls_it(
     tables(tmp_path, captions=1, development=4)
     good = completion(numbered(GOOD))
     with serving(answer=lambda prompt, n: refusal if "number 2" in prompt else good) as server:
-        run(tmp_path, base_url=server.url)
-    assert len(server.prompts) == 4
+        run(tmp_path, base_url=server.url, attempts=2)
+    assert len(server.prompts) in (4, 5)
     assert set(read(tmp_path, "variations").groupby("clip").size()) == {5}
     [row] = read(tmp_path, "rejected").to_dict("records")
-    assert " 2 " in row["clip"] and row["problem"].startswith("0 of 5 captions (flagged: ")
+    assert " 2 " in row["clip"] and row["problem"].startswith("0 of 5 captions (no answer: ")
 
 
 WHOLE = json.dumps(completion(numbered(GOOD)).body)
 PASSING = {
-    "429": error(429),
-    "503": error(503),
+    "429": Reply(429, "", {"Retry-After": "1.5"}),
     "silence": Reply(wait=0.6),
     "400 overloaded": error(400, "The model is overloaded. Please try again later."),
     "403 rate limit": error(403, "Rate limit exceeded: free-models-per-min."),
     "404 upstream": Reply(404, "no healthy upstream"),
     "424": Reply(424, {"detail": "model is loading"}),
     "error under 200": Reply(200, {"error": {"message": "Provider returned error", "code": 502}}),
-    "text as error": Reply(200, {"error": "llama runner process has terminated"}),
-    "no choices": Reply(200, {"choices": []}),
-    "null": Reply(200, {"choices": None}),
+    "no choices": Reply(200, {"choices": None}),
     "choice with error": completion("", "error"),
     "cut": Reply(200, WHOLE[:150]),
-    "cut at a word of filters": Reply(200, WHOLE.replace("busy", "safety")[:240]),
     "html": Reply(200, "<html><body>Gateway busy</body></html>"),
     "blanks": Reply(200, "\n\n   \n"),
 }
@@ -195,44 +176,28 @@ PASSING = {
 @pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING)
 def test_a_fault_that_passes_is_tried_again_whatever_its_status(tmp_path, fault):
     tables(tmp_path, captions=1, development=1)
+    began = time.monotonic()
     with serving(faults=[fault]) as server:
         run(tmp_path, base_url=server.url, timeout_seconds=0.4)
     assert len(server.prompts) == 2
+    assert time.monotonic() - began >= float(fault.headers.get("Retry-After", 0))
     assert list(read(tmp_path, "variations")["caption"]) == GOOD
 
 
 @pytest.mark.parametrize(
-    ("fault", "attempts", "says"),
+    ("fault", "requests", "says"),
     [
-        (
-            error(401, "Incorrect key", "invalid_api_key"),
-            1,
-            r"401: Incorrect key \(invalid_api_key",
-        ),
+        (error(401, "Incorrect key", "invalid_api_key"), 1, "401: .*Incorrect key"),
         (error(429, "You exceeded it", "insufficient_quota"), 1, "insufficient_quota"),
-        (error(403, "Your account was flagged for abuse"), 1, "403: Your account was flagged"),
         (error(404, "The model `gpt` does not exist", "model_not_found"), 1, "model_not_found"),
-        (error(400, "Unsupported parameter: 'temperature'"), 5, "400: Unsupported parameter"),
-        (  # Mistral's, in place of a text
-            error(422, {"detail": [{"type": "extra_forbidden", "loc": ["body", "max_tokens"]}]}),
-            5,
-            "extra_forbidden.*max_tokens.*null: not sent",
-        ),
-        (error(502, "bad gateway"), 2, "502: bad gateway.*attempt 2 of 2"),
-        (Reply(200, {"error": "cuda out of memory"}), 2, "without an answer: cuda out of memory"),
-        (Reply(200, "<html><b>Gateway</b> busy</html>"), 2, "Gateway busy"),
-        (Reply(429, "", {"Retry-After": "600"}), 1, r"wait for 600 seconds \(Retry-After"),
-        (
-            Reply(
-                503, "", {"Retry-After": email.utils.formatdate(time.time() + 4000, usegmt=True)}
-            ),
-            1,
-            r"wait for 3\d\d\d seconds",
-        ),
+        (error(400, "Unsupported parameter: 'temperature'"), IN_A_ROW, "Unsupported parameter"),
+        (error(502, "bad gateway"), 2 * IN_A_ROW, "502: .*bad gateway"),
+        (Reply(200, "<html><b>Gateway</b> busy</html>"), 2 * IN_A_ROW, "Gateway busy"),
+        (Reply(429, "", {"Retry-After": "600"}), 1, r"after 600 seconds \(Retry-After"),
     ],
 )
 def test_a_fault_that_stays_is_told_with_the_servers_reason_and_what_was_paid_is_kept(
-    tmp_path, fault, attempts, says
+    tmp_path, fault, requests, says
 ):
     tables(tmp_path, captions=1, development=20)
     answers = iter([completion(numbered(GOOD))] * 3)
@@ -241,24 +206,8 @@ def test_a_fault_that_stays_is_told_with_the_servers_reason_and_what_was_paid_is
         pytest.raises(ServiceError, match=rf"(?s){says}.* requests remain"),
     ):
         run(tmp_path, base_url=server.url, open_requests=1, attempts=2)
-    assert 3 + attempts <= len(server.prompts) <= 3 + 2 * attempts and kept(tmp_path) == 3
-
-
-def test_a_prompt_that_never_gets_a_choice_is_left_out(tmp_path):
-    tables(tmp_path, captions=1, development=4)
-    nothing, good = Reply(200, {"choices": []}), completion(numbered(GOOD))
-    with serving(answer=lambda prompt, n: nothing if "number 2" in prompt else good) as server:
-        run(tmp_path, base_url=server.url, attempts=2)
-    assert len(server.prompts) == 5
-    assert len(read(tmp_path, "variations")) == 15 and len(read(tmp_path, "rejected")) == 1
-
-
-def test_retry_after_is_waited_for(tmp_path):
-    tables(tmp_path, captions=1, development=1)
-    with serving(faults=[Reply(429, "", {"Retry-After": "1.5"})]) as server:
-        began = time.monotonic()
-        run(tmp_path, base_url=server.url)
-    assert time.monotonic() - began >= 1.5 and len(server.prompts) == 2
+    # One more may be open when the first has failed.
+    assert 3 + requests <= len(server.prompts) <= 3 + requests + 2 and kept(tmp_path) == 3
 
 
 @pytest.mark.parametrize(
@@ -352,16 +301,13 @@ def test_half_a_line_of_a_killed_run_spoils_no_answer_of_another_process(tmp_pat
             with (tmp_path / "cache" / "answers.jsonl").open("a") as stream:
                 stream.write('\n{"request": {"model": "gp')
     assert len(server.prompts) == 8
-    cache = AnswerCache(tmp_path / "cache")
-    assert cache.get(Request("one", {}, server.prompts[0]))
-    assert cache.get(Request("one", {"a": 1}, server.prompts[0])) is None
 
 
 WRONG = {
     "refusals": (completion("I'm sorry, but I can't help with that."), "no caption"),
     "refused by schema": (completion(None, refusal="I can't help."), r"\(refusal\)"),
     "thoughts alone": (completion(None, reasoning_content=numbered(GOOD)), "0 of 5 captions"),
-    "flagged": (REFUSED["deepseek"], "Content Exists Risk"),
+    "filtered": (REFUSED["azure"], "content_filter"),
 }
 
 
@@ -369,11 +315,10 @@ WRONG = {
 def test_a_useless_model_ends_the_stage_before_much_is_paid(tmp_path, reply, reason):
     tables(tmp_path, captions=1, development=60)
     with serving(answer=lambda prompt, n: reply, delay=0.01) as server:
-        for times in (1, 2):  # what was paid for is not paid again, a refusal is asked for
+        for _ in range(2):  # what was paid for is not paid again
             with pytest.raises(YieldTooLow, match=rf"0 of 100 captions .*50%.*{reason}"):
                 run(tmp_path, base_url=server.url)
-            times = times if reply.status == 400 else 1
-            assert JUDGED * times <= len(server.prompts) <= (JUDGED + 2 * 4) * times
+            assert JUDGED <= len(server.prompts) <= JUDGED + 2 * 4
     assert not (tmp_path / "variations.csv").exists()
 
 
@@ -408,26 +353,9 @@ def test_a_run_that_is_killed_and_started_again_pays_once(tmp_path, number):
     assert len(read(tmp_path, "variations")) == 600
 
 
-def test_the_template_back_end_needs_neither_key_nor_network(tmp_path, monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY")
-    rows = tables(tmp_path, development=2)
-    others = {row: [f"{line[:-1]} before {row[2][2:-1]}." for line in GOOD] for row in rows}
-    records = [{"path": r[0], "caption": r[2], "variations": lines} for r, lines in others.items()]
-    (tmp_path / "other.json").write_text(json.dumps(records), encoding="utf-8")
-    run(tmp_path, backend="template", published=tmp_path / "other.json")
-    assert list(read(tmp_path, "variations")["caption"]) == [
-        line for lines in others.values() for line in lines
-    ]
-    usage = read(tmp_path, "usage").iloc[0]
-    assert (usage["backend"], usage["model"], usage["cost"]) == ("template", "template", "0.0")
-    assert not (tmp_path / "cache").exists()
-
-
 def test_templates_are_refused_for_recordings_before_a_job_starts():
     with pytest.raises(ValueError, match=r"audio\.captions\.backend .*source is download"):
         check_captions({**TABLE, "backend": "template"}, "download")
-    check_captions({**TABLE, "backend": "authors"}, "download")
-    check_captions({**TABLE, "backend": "template"}, "synthesised")
 
 
 HEARD = "The sound of nails tapping on a metal surface is heard."
@@ -452,8 +380,11 @@ def test_published_captions_are_found_by_file_and_caption_and_held_to_the_rules(
     assert written.unfiltered == (HEARD, *GOOD[:3])
 
 
-def test_published_captions_never_stop_the_study_and_what_is_left_out_is_told(tmp_path, caplog):
+def test_published_captions_never_stop_the_study_and_what_is_left_out_is_told(
+    tmp_path, caplog, monkeypatch
+):
     """The authors' file has captions of one split of three, and most of them may break a rule."""
+    monkeypatch.delenv("OPENAI_API_KEY")
     caplog.set_level(logging.INFO)
     rows = tables(tmp_path, captions=1, development=7, validation=3, evaluation=2)
     records = [
@@ -471,6 +402,8 @@ def test_published_captions_never_stop_the_study_and_what_is_left_out_is_told(tm
     }
     assert "5 of 12 captions are not among the published" in caplog.text
     assert "7 of 35 new captions are good (28 banned word)" in caplog.text
+    usage = read(tmp_path, "usage").iloc[0]
+    assert (usage["backend"], usage["model"]) == ("authors", "gpt-3.5-turbo")
 
 
 def test_a_file_of_another_data_set_is_refused(tmp_path):

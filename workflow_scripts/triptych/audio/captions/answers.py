@@ -1,101 +1,51 @@
-"""The grammar of an answer: from the text that a language model wrote to candidate captions.
+"""Candidate captions in the answer of a language model: lines of a list, plain lines, or JSON.
 
-    answer   = { thought } ( JSON | list )
-    list     = item { newline item }            one form of numbering, or bullets, or neither
-    item     = [bullet] [[label] mark [closing]] caption { newline continuation }
-
-A mark is a number, letter, Roman numeral or word (`COUNTERS`), bare or with any signs after it. An
-answer whose marks start again holds two lists, and nobody can tell which of them is meant: it gives
-no caption. What the grammar does not understand is left for `rules` to refuse.
+A line's bullet, label, number and quotes are taken off. An answer whose numbers start again holds
+two lists, and nobody can tell which of them is meant: it gives no caption. What is not understood
+here, such as numbers in words, is left for `rules` to refuse.
 """
 
-import ast
 import html
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
-from itertools import islice, pairwise
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 _THOUGHT = re.compile(
-    r"[<\[\u25c1]\|?\s*(?P<name>/?\s*[\w:.-]*(?:think|thought|reason|reflect|analysis|scratch|cot|"
-    r"monologue|inner_prefix|inner_suffix|internal|draft|plan|details)[\w:.-]*)(?:\s[^<>\[\]]*)?\|?[>\]\u25b7]",
+    r"[<\[\u25c1]\|?(?P<name>/?[\w:.-]*(?:think|thought|reason|reflect|analysis|scratch|details)"
+    r"[\w:.-]*)(?:\s[^<>\[\]]*)?\|?[>\]\u25b7]"
+    r"|<\|channel>\w*|<unused94>|(?P<end><channel\|>|<unused95>)",  # Gemma's
     re.IGNORECASE,
 )
-"""A tag around thoughts: <think>, </seed:think>, [THINK], <|end_of_thought|>, <|START_THINKING|>"""
-_THOUGHT_ENDS = re.compile(r"\A/|(?:\A|_)end(?:_|\Z)|suffix", re.IGNORECASE)
-_HIDDEN = re.compile(
-    r"<\|channel>.*?(?:<channel\|>|\Z)|<unused94>.*?(?:<unused95>|\Z)"  # Gemma's
-    r"|\A\s*(?:<\|start\|>assistant)?(?:<\|channel\|>)?(?:analysis|commentary)(?![a-z]).*",
-    re.DOTALL,
-)
-"""Channels that are not for the reader."""
+"""A tag around thoughts: <think>, </seed:think>, [THINK], <|end_of_thought|>."""
+_THOUGHT_ENDS = re.compile(r"\A/|(?:\A|_)end(?:_|\Z)", re.IGNORECASE)
+_ANALYSIS = re.compile(r"\A\s*(?:<\|channel\|>)?analysis(?![a-z]).*", re.DOTALL)
 _FINAL = re.compile(
-    r"(?:<\|channel\|>\s*final|assistantfinal|assistant\s+final\b)"
-    r"\s*(?:<\|constrain\|>)?\s*(?:json\b)?\s*(?:<\|message\|>)?"
-    r"|^[ *#_-]*(?i:(?:here is )?(?:my |the )?(?:final )?(?:answer|output|response)|final \w+)"
-    r"[ *_:]*$",
-    re.MULTILINE,
+    r"<\|channel\|>\s*final.*?<\|message\|>|assistantfinal|assistant\s+final\b", re.DOTALL
 )
-"""What begins harmony's last channel, with its special tokens or after a server removed them, or an
-answer under a heading. Thoughts stand before the last of these."""
-_INLINE_TAG = re.compile(
-    r"</?(?:b|i|u|em|strong|span|code|mark|small)(?:\s[^<>]*)?>", re.IGNORECASE
-)
+"""The beginnings of harmony's channels, with its special tokens or after a server removed them."""
 _TAG = re.compile(r"<\|[^|<>]{1,40}\|>|</?[a-z][^<>]{0,60}>", re.IGNORECASE)
+_THOUGHT_KEY = re.compile("think|thought|reason|analys|step|plan|note|explan|comment")
 
-_NO_CAPTION_KEY = re.compile("think|thought|reason|analys|step|plan|note|explan|comment|keyw|tags")
-_CAPTION_KEY = re.compile("caption|variation|sentence|phras|text|description")
-
-_COUNTED = """
-    one two three four five six seven eight nine ten
-    first second third fourth fifth sixth seventh eighth ninth tenth
-"""
-COUNTERS = {
-    "letter": list("abcdefghij"),
-    "roman": ["i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x"],
-    "word": _COUNTED.split()[:10],
-    "ordinal": _COUNTED.split()[10:],
-}
-"""What counts captions, beside numbers."""
-_LABELS = ("(?P<label>)", r"(?P<label>[^\W\d_]+(?:[ _.-]+[^\W\d_]+){0,3}?\.?)(?:[\W_]+?|(?=\d))")
-_AFTER = (
-    r"(?:st|nd|rd|th|[\u00ba\u00aa\u00b0])?(?:\.\d{1,2})?(?:\s*(?:/|of)\s*\d{1,2})?(?![^\W_])[\"']?"
-    r"(?P<closing>(?:[^\w\"'\u201c\u201e\u00ab\u2018\u2026]|_)*)(?P<caption>.*)"
+_LABEL = (
+    r"(?:(?:audio|new)[ _])?"
+    r"(?:caption|sentence|variation|version|description|\w*phrase|option|index|no)"
 )
-_MARKS = [
-    (counter, re.compile(rf"(?P<lead>[\W_]*){label}(?P<mark>{marks}){_AFTER}", re.IGNORECASE))
-    for label in _LABELS
-    for counter, marks in [
-        ("number", r"\d{1,3}"),
-        *(
-            (name, "|".join(sorted(texts, key=len, reverse=True)))
-            for name, texts in COUNTERS.items()
-        ),
-    ]
-]
+_MARK = re.compile(
+    rf"(?P<lead>[\W_]*(?:{_LABEL}[\W_]*)?)"
+    r"(?:[a-z]?(?P<number>\d{1,3})(?:\.\d{1,2}|\s*(?:/|of)\s*\d{1,2})?|"
+    r"(?P<letter>[a-j]|[ivx]{1,4})(?=[\W_]*[.):-]))(?![^\W_])"
+    r"(?P<sign>[\W_]*?)(?P<caption>[\"'\u201c\u201e\u00ab\u2018]?\w.*)?",
+    re.IGNORECASE,
+)
+"""Numbering: a number, or a letter or Roman numeral with a sign behind it."""
 _INLINE_MARK = re.compile(r"(?<!\S)[*(\[]*(\d{1,2})[.):\]]+[*]*\s+(?=\S)")
 _BULLET = re.compile(r"(?:[^\w\s\"'\u201c\u201e\u00ab\u2018(\[]+\s+|\[[ xX]?\]\s*)+(?=\S)")
-_HEADED = re.compile(
-    r"(?:\w+ )?(?:caption|sentence|variation|version|description|\w*phrase|option)\s*:\s*(?=\S)",
-    re.IGNORECASE,
-)
-_STOP = re.compile(r"[.!?:\u2026][\"'\u201d\u2019)*_|\s]*\Z")
-_WORD_COUNT = re.compile(
-    r"\s*(?:[(\[](?:\D{0,14}\s)?\d+(?:\s*words?)?[)\]]|"
-    r"\s[-\u2013\u2014]\s*\d+ words|\s\|\s*\d+)\.?\Z"
-)
-_QUOTES = ['""', "''", "\u201c\u201d", "\u2018\u2019", "\u201e\u201c", "\u201e\u201d"]
-_QUOTES += ["\u00ab\u00bb", "\u2039\u203a", "\u300c\u300d", "\u300e\u300f"]
-
-
-class Mark(NamedTuple):
-    """The numbering of a line. form: counter, label and whether a sign closes it."""
-
-    form: tuple[str, str, bool]
-    value: int
-    caption: str
+_HEADED = re.compile(rf"{_LABEL}\s*:\s*(?=\S)", re.IGNORECASE)
+_STOP = re.compile(r"[.!?:][\"'\u201d\u2019)*_|\s]*\Z")
+_WORD_COUNT = re.compile(r"\s*(?:[(\[]\d+(?:\s*words?)?[)\]]|\s[-\u2013\u2014]\s*\d+ words)\.?\Z")
+_QUOTES = ['""', "''", "\u201c\u201d", "\u2018\u2019", "\u201e\u201c", "\u00ab\u00bb"]
 
 
 def parse_answer(text: str) -> list[str]:
@@ -103,26 +53,37 @@ def parse_answer(text: str) -> list[str]:
 
     Where some lines are numbered or bulleted, others go on with them or are dropped.
     """
-    text = _without_thoughts("".join(map(_plain, html.unescape(text))))
-    if (texts := _json_texts(text)) is not None:
-        text = "\n\n".join(texts)
-    text = _TAG.sub("\n", _INLINE_TAG.sub("", text))
-    lines = [part for line in text.splitlines() for part in _inline_list(line)]
-    lines = ["" if line.strip().startswith("```") else line for line in lines]
-    captions = _captions_by_line(lines)
-    items = [] if captions is None else _joined(lines, captions)
+    text = _without_thoughts(_plain(html.unescape(text)))
+    text = "\n\n".join(_json_texts(text)) or text
+    lines = [part for line in _TAG.sub("\n", text).splitlines() for part in _inline_list(line)]
+    items = _items(["" if line.strip().startswith("```") else line for line in lines])
     return [item for item in (_tidy(_HEADED.sub("", _tidy(item), 1)) for item in items) if item]
+
+
+def _plain(text: str) -> str:
+    """The text with ASCII's digits, letters and blanks in place of full-width and encircled ones.
+
+    >>> _plain("\u2460\u00a0\uff13\uff0e\uff08\u2163")
+    '1)  3.(IV'
+    """
+    marked = [
+        f"{unicodedata.normalize('NFKC', sign)}) "
+        if unicodedata.decomposition(sign).startswith("<circle>")
+        else sign
+        for sign in text.replace("\ufe0f", "").replace("\u20e3", ")")
+    ]
+    return unicodedata.normalize("NFKC", "".join(marked))
 
 
 def _without_thoughts(text: str) -> str:
     """Remove text between tags of thoughts, also where one of the two tags is missing."""
     if finals := list(_FINAL.finditer(text)):
         text = text[finals[-1].end() :]
-    text = _HIDDEN.sub("", text)
+    text = _ANALYSIS.sub("", text)
     kept: list[str] = []
     inside, start = False, 0
     for tag in _THOUGHT.finditer(text):
-        if ends := bool(_THOUGHT_ENDS.search(tag["name"])):
+        if ends := bool(tag["end"] or _THOUGHT_ENDS.search(tag["name"] or "")):
             kept = kept if inside else []
         elif not inside:
             kept.append(text[start : tag.start()])
@@ -130,171 +91,104 @@ def _without_thoughts(text: str) -> str:
     return "".join(kept) + ("" if inside else text[start:])
 
 
-def _json_texts(text: str) -> list[str] | None:
-    """The texts of all JSON values in an answer, or None where there are none."""
+def _json_texts(text: str) -> list[str]:
+    """The texts of all JSON values in an answer."""
+    decoder, bracket = json.JSONDecoder(strict=False), re.compile(r"[\[{]")
     texts: list[str] = []
-    found, end = False, 0
-    for bracket in islice(re.finditer(r"[\[{]", text), 500):
-        if (start := bracket.start()) < end:
-            continue
+    start = 0
+    while found := bracket.search(text, start):
         try:
-            value, end = json.JSONDecoder(strict=False).raw_decode(text, start)
+            value, start = decoder.raw_decode(text, found.start())
         except (ValueError, RecursionError):
-            close = text.rfind({"[": "]", "{": "}"}[bracket[0]]) + 1
-            try:  # single quotes, or a comma at the end
-                value = ast.literal_eval(text[start:close])
-            except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
-                continue
-            end = close
-        texts += _texts_in(value)
-        found = found or isinstance(value, dict) or bool(_texts_in(value))
-    return texts if found else None
+            start = found.end()
+        else:
+            texts += _texts_in(value)
+    return texts
 
 
 def _texts_in(value: Any) -> list[str]:
-    """All texts of a JSON value; of an object, those under names of captions if it has such."""
+    """All texts of a JSON value but an object's thoughts."""
     if isinstance(value, str):
         return [value]
     if isinstance(value, dict):
-        entries = {str(key).lower(): entry for key, entry in value.items()}
-        others = [entry for key, entry in entries.items() if not _NO_CAPTION_KEY.search(key)]
-        value = [entry for key, entry in entries.items() if _CAPTION_KEY.search(key)] or others
+        value = [entry for key, entry in value.items() if not _THOUGHT_KEY.search(key.lower())]
     return [text for entry in value for text in _texts_in(entry)] if isinstance(value, list) else []
-
-
-def _plain(char: str) -> str:
-    """A sign as ASCII has it, where it is a digit, encircled, full-width or a blank.
-
-    >>> "".join(map(_plain, "\u2460\u2777\u00a0\uff13\uff0e\uff08\u2163 \u00bd"))
-    '1) 2)  3.(4 \u00bd'
-    """
-    if char.isascii():
-        return char
-    name, folded = unicodedata.name(char, ""), unicodedata.normalize("NFKC", char)
-    if name.startswith("FULLWIDTH") or unicodedata.category(char) == "Zs":
-        return folded
-    value = unicodedata.numeric(char, 0.5)
-    text = str(int(value)) if value == int(value) else folded.strip("().")
-    if re.search("CIRCLED|PARENTHESIZED|FULL STOP", name) and text.isascii() and text.isalnum():
-        return f"{text}) "
-    return {"\u20e3": ") ", "\ufe0f": ""}.get(char, text if value == int(value) else char)
 
 
 def _inline_list(line: str) -> list[str]:
     """The items of a list that stands in one line, as in "1. A dog barks. 2. A bird sings."."""
     marks = list(_INLINE_MARK.finditer(line))
-    numbers = [int(mark[1]) for mark in marks]
-    if (
-        len(marks) < 2
-        or numbers != list(range(1, len(marks) + 1))
-        or line[: marks[0].start()].strip()
-    ):
+    counted = [int(mark[1]) for mark in marks] == list(range(1, len(marks) + 1))
+    if len(marks) < 2 or not counted or line[: marks[0].start()].strip():
         return [line]
     starts = [mark.start() for mark in marks]
     return [line[start:end] for start, end in zip(starts, [*starts[1:], None], strict=True)]
 
 
-def _captions_by_line(lines: Sequence[str]) -> dict[int, str] | None:
-    """The captions that begin in lines, by the lines' numbers; None for two numbered lists."""
-    found: dict[tuple[str, str, bool], dict[int, Mark]] = {}
-    for number, line in enumerate(lines):
-        for mark in _marks_of(line):
-            found.setdefault(mark.form, {})[number] = mark
-    filled = {number: line for number, line in enumerate(lines) if line.strip()}
-    counted = [_counting(form, marks) for form, marks in found.items()]
-    lists = [marks for marks in counted if _is_list(marks, len(filled))]
-    if lists:
-        marks = max(lists, key=len)
-        values = [mark.value for mark in marks.values()]
-        twice = any(later <= values[0] < earlier for earlier, later in pairwise(values))
-        return None if twice else {number: mark.caption for number, mark in marks.items()}
-    bulleted = {
-        number: line.strip()[bullet.end() :]
-        for number, line in filled.items()
-        if (bullet := _BULLET.match(line.strip()))
-    }
-    return bulleted if len(bulleted) > 1 else {**filled}
+def _items(lines: Sequence[str]) -> list[str]:
+    """The list's items, each with the lines that go on with it.
 
-
-def _marks_of(line: str) -> Iterator[Mark]:
-    """Every way in which a line may be numbered."""
-    for counter, pattern in _MARKS:
-        match = pattern.match(_tidy(line))
-        if match is None:
-            continue
-        closing, caption = match["closing"], match["caption"]
-        closed = bool(closing.strip()) or "#" in match["lead"] or not caption
-        if counter == "number" and closing.strip() == closing and caption[:1].isdigit():
-            continue  # 7:30
-        named = bool(match["label"]) or counter in ("word", "ordinal")  # may begin a caption
-        if (closed or not named) and (closing or not caption):
-            text = match["mark"].lower()
-            value = int(text) if counter == "number" else COUNTERS[counter].index(text) + 1
-            yield Mark((counter, match["label"].lower(), closed), value, caption)
-
-
-def _counting(form: tuple[str, str, bool], marks: dict[int, Mark]) -> dict[int, Mark]:
-    """Marks that count on, or begin again; all numbers with a sign, as Markdown allows "1." alone.
-
-    Others begin captions, such as "5 dogs bark", or a closing "I hope this helps".
+    A line goes on with an empty item, or with one that has no stop, if it begins in lower case or
+    if the list's items have stops.
     """
-    if form == ("number", "", True):
-        return marks
-    kept: dict[int, Mark] = {}
-    first = next(iter(marks.values())).value
-    previous = first - 1
-    following = [*[mark.value for mark in marks.values()][1:], None]
-    for (number, mark), after in zip(marks.items(), following, strict=True):
-        if mark.value == previous + 1 or (mark.value, after) == (first, first + 1):
-            kept[number], previous = mark, mark.value
-    return kept
-
-
-def _is_list(marks: dict[int, Mark], lines: int) -> bool:
-    values = [mark.value for mark in marks.values()]
-    form = next(iter(marks.values())).form
-    if form == ("number", "", True):
-        return len(values) > 1 or (values == [1] and lines <= 2)
-    return len(values) > 1 and values[0] in (0, 1)
-
-
-def _joined(lines: Sequence[str], captions: dict[int, str]) -> list[str]:
-    """Captions with the lines that go on with them.
-
-    A line goes on with an empty caption, or with one that has no stop, if it is indented or begins
-    in lower case, or if the others of a numbered list have stops.
-    """
-    first = min(captions, default=0)
-    plain = all(lines[number] == caption for number, caption in captions.items())
-    stops = not plain and any(map(_STOP.search, captions.values()))
-    lower = not plain or (bool(captions) and not captions[first].strip()[:1].islower())
-    margin = min((_indent(lines[number]) for number in captions), default=0)
+    filled = {place: line.strip() for place, line in enumerate(lines) if line.strip()}
+    begins = _numbered(filled)
+    if begins is None:
+        return []
+    if not begins:
+        bullets = {place: mark for place, line in filled.items() if (mark := _BULLET.match(line))}
+        if len(bullets) > 1:
+            begins = {place: filled[place][mark.end() :] for place, mark in bullets.items()}
+    listed = bool(begins)
+    begins = begins or filled
+    stops = listed and any(map(_STOP.search, begins.values()))
+    lower = listed or not next(iter(begins.values()), "a")[0].islower()
     items: list[str] = []
     is_open = False
-    for number, line in enumerate(lines):
-        text = line.strip()
-        begins = (lower and (text[:1].islower() or text[:1].isdigit())) or _indent(line) > margin
+    for place in range(len(lines)):
+        text = filled.get(place, "")
         if not text:
             is_open = is_open and not items[-1]
         elif (
             is_open
-            and (plain or number not in captions)
-            and (not items[-1] or (not _STOP.search(items[-1]) and (begins or stops)))
+            and not (listed and place in begins)
+            and (
+                not items[-1]
+                or (not _STOP.search(items[-1]) and (stops or (lower and text[0].islower())))
+            )
         ):
             items[-1] = f"{items[-1]} {text}".strip()
-        elif is_open := number in captions:
-            items.append(captions[number].strip())
+        elif is_open := place in begins:
+            items.append(begins[place])
     return items
 
 
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
+def _numbered(lines: dict[int, str]) -> dict[int, str] | None:
+    """Captions of numbered lines, by place; None for two lists.
+
+    Numbers without any sign are numbering if they count from 1: else they begin captions, such as
+    "5 dogs bark".
+    """
+    marks = {place: mark for place, line in lines.items() if (mark := _MARK.fullmatch(_tidy(line)))}
+    bare = {
+        place: int(mark["number"])
+        for place, mark in marks.items()
+        if mark["caption"] and not re.search(r"[^\W_]|#", mark["lead"]) and not mark["sign"].strip()
+    }
+    if list(bare.values()) != list(range(1, len(bare) + 1)):
+        marks = {place: mark for place, mark in marks.items() if place not in bare}
+    numbers = [mark["number"] or mark["letter"].lower() for mark in marks.values()]
+    if len(numbers) == 1 and numbers != ["1"]:
+        return {}
+    if len(set(numbers)) > 1 and numbers[0] in numbers[1:]:
+        return None
+    return {place: mark["caption"] or "" for place, mark in marks.items()}
 
 
 def _tidy(line: str) -> str:
     """A line without invisible signs, marks of bold, quotes and counts of words around it."""
-    symbols = (c for c in line if unicodedata.category(c) != "So")  # emoji
-    line = " ".join("".join(c for c in symbols if c.isprintable() or c.isspace()).split())
+    symbols = (sign for sign in line if unicodedata.category(sign) != "So")  # emoji
+    line = " ".join("".join(s for s in symbols if s.isprintable() or s.isspace()).split())
     before = None
     while line != before:
         before = line

@@ -17,7 +17,7 @@ import pandas as pd
 
 from triptych.audio.captions.answers import parse_answer
 from triptych.audio.captions.rules import Rejected, Written, choose, normalised, sift
-from triptych.audio.captions.settings import caption_prompt, instruction
+from triptych.audio.captions.settings import WITHHELD, caption_prompt, instruction
 from triptych.audio.data.tables import read_table
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path, write_csv
@@ -113,7 +113,8 @@ def by_service(
     usage: counts that are updated. Raises ServiceError, BudgetReached, YieldTooLow and Stopped.
     """
     # Imported here: the client takes a second, and the other back ends don't need it.
-    from triptych.audio.captions.service import Answer, Asker, Request
+    from triptych.audio.captions.asking import Asker
+    from triptych.audio.captions.service import Answer, Request
 
     count, longest = settings["variations"], settings["longest_words"]
     parameters = {
@@ -143,7 +144,7 @@ def by_service(
     bad = [
         index
         for index, answered in enumerate(written)
-        if answered.rejected and not asker.answers[request(items[index]).key].flagged
+        if answered.rejected and not asker.answers[request(items[index]).key].withheld
     ]
     if bad:
         logger.info("%d of %d answers broke the rules; asking again", len(bad), len(items))
@@ -177,17 +178,19 @@ def check_yield(written: Sequence[Written], settings: Mapping[str, Any]) -> None
 
 def _report(written: Sequence[Written], count: int, rejected: StrPath) -> None:
     """Log how many captions there are, and what was left out and why, before anything trains."""
-    good, asked = sum(len(item.variations) for item in written), len(written)
-    unpublished = sum(item.rejected[:1] == (Rejected(UNPUBLISHED, ""),) for item in written)
-    logger.info("%d new captions for %d captions", good, asked)
-    if unpublished:
-        logger.warning("%d of %d captions are %s: never swapped", unpublished, asked, UNPUBLISHED)
-    if good < (total := count * (asked - unpublished)):
-        problems = [text.problem for item in written for text in item.rejected]
+    good = sum(len(item.variations) for item in written)
+    logger.info("%d new captions for %d captions", good, len(written))
+    problems = [text.problem for item in written for text in item.rejected]
+    if unpublished := problems.count(UNPUBLISHED):
+        logger.warning(
+            "%d of %d captions are %s: never swapped", unpublished, len(written), UNPUBLISHED
+        )
+    if good < (total := count * (len(written) - unpublished)):
+        # What misses some begins with their number, and each of its lines stands there too.
         rules = Counter(
-            "flagged by the service" if "flagged" in problem else problem.split(" (")[0]
+            "without an answer" if WITHHELD in problem else problem.split(" (")[0]
             for problem in problems
-            if "flagged" in problem or not (problem == UNPUBLISHED or problem[0].isdigit())
+            if WITHHELD in problem or not (problem == UNPUBLISHED or problem[0].isdigit())
         )
         reasons = "; ".join(f"{number} {rule}" for rule, number in rules.most_common())
         logger.warning("%d of %d new captions are good (%s): %s", good, total, reasons, rejected)
