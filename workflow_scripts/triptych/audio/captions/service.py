@@ -198,7 +198,9 @@ class Service:
             count if type(count) is int and count > 0 else round(len(of) / CHARACTERS_PER_TOKEN)
             for count, of in zip(counts, (request.prompt, text), strict=True)
         ]
-        return Answer(self._redacted(text), self._redacted(reason), *tokens, self.server)
+        return Answer(
+            self._redacted(text), self._redacted(reason), tokens[0], tokens[1], self.server
+        )
 
     def _reason(self, text: str) -> str:
         """Return a server's own words on a fault, without markup and the key, which it may echo."""
