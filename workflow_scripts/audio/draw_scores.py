@@ -1,16 +1,11 @@
-"""Table 2, other ensembles, and results beyond the paper."""
+"""Table 2, and results beyond the paper."""
 
 import pandas as pd
 
 from triptych.audio.report.figures import beyond_figure
 from triptych.audio.report.rows import AudioStudy, read_rows
 from triptych.audio.report.tables import table2_long, table2_tables
-from triptych.audio.report.tables_others import (
-    beyond_long,
-    beyond_table,
-    ensembles_long,
-    ensembles_tables,
-)
+from triptych.audio.report.tables_others import beyond_long
 from triptych.core.job import job
 from triptych.report.palette import write_figure
 from triptych.report.tables import write_table
@@ -24,8 +19,5 @@ with job(snakemake):
         metrics, queries, read_rows(files.ensembles), published, study, scale=scale
     )
     write_table(table2, table2_tables(table2), output.table2)
-    ensembles = ensembles_long(read_rows(files.subsets), study, scale=scale)
-    write_table(ensembles, ensembles_tables(ensembles), output.ensembles)
     beyond = beyond_long(metrics, study, scale=scale)
     write_figure(beyond_figure(beyond), beyond, output.beyond)
-    write_table(beyond, beyond_table(beyond), output.beyond[3:])

@@ -11,11 +11,11 @@ from test_page import Elements, page
 from triptych.audio.report.page import KEYS, TITLES, audio_sections
 from triptych.audio.report.tables import table2_long
 from triptych.audio.report.tables_leaks import leaks_long
-from triptych.audio.report.tables_others import beyond_long, ensembles_long, table1_long
+from triptych.audio.report.tables_others import beyond_long, table1_long
 from triptych.report.page import page_figures
 
 CAPTIONS = Path(__file__).parents[3] / "resources" / "captions"
-AUDIO_TABLES = ("audio_table1", "audio_table2", "audio_ensembles", "audio_leaks")
+AUDIO_TABLES = ("audio_table1", "audio_table2", "audio_leaks")
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["demo", "paper"])
@@ -44,7 +44,6 @@ def run(request, tmp_path_factory):
         ),
         table1=table1_long(made.example(), scale="x"),
         table2=table2_long(scores, queries, members, published, study, scale="x"),
-        ensembles=ensembles_long(made.subsets(members, ("mini_s-mini_roberta",)), study, scale="x"),
         leaks=leaks,
         beyond=beyond_long(scores, study, scale="x"),
         study=study,

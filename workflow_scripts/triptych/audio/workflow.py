@@ -44,7 +44,7 @@ class Workflow:
     """The section `audio` of a config as rules use it. Raises ConfigError for other values."""
 
     figures = ("audio_figure2", "audio_training", "audio_beyond")
-    TABLES = ("audio_table1", "audio_table2", "audio_ensembles", "audio_leaks", "audio_beyond")
+    TABLES = ("audio_table1", "audio_table2", "audio_leaks")
 
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
         self.config = config["audio"]
@@ -226,7 +226,7 @@ class Workflow:
     @property
     def page(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
         """Files and settings of its part of the page, figures apart."""
-        tables = ("table1", "table2", "ensembles", "leaks", "beyond")
+        tables = ("table1", "table2", "leaks", "beyond")
         files = {
             **{name: [f"results/tables/audio_{name}.csv"] for name in tables},
             "search": ["results/search.html"],

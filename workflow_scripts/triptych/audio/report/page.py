@@ -7,7 +7,7 @@ import pandas as pd
 from triptych.audio.report.rows import AudioStudy
 from triptych.audio.report.tables import table2_tables
 from triptych.audio.report.tables_leaks import leaks_tables
-from triptych.audio.report.tables_others import beyond_table, ensembles_tables, table1_table
+from triptych.audio.report.tables_others import table1_table
 from triptych.report.glance import Bars, Glance, interval_bars
 from triptych.report.page import PageFigure, Section
 from triptych.report.tables import DASH, MINUS, number
@@ -20,7 +20,6 @@ TITLES = {
 
 KEYS = {
     "audio-results": ("audio.pairs", "audio.stages", "audio.evaluated", "audio.ensemble"),
-    "audio-ensembles": ("audio.ensemble", "audio.pairs"),
     "audio-captions": ("audio.captions",),
     "audio-finetuning": ("audio.finetuning", "audio.stages.finetuning", "audio.main"),
     "audio-leaks": ("audio.corpora", "audio.evaluated", "audio.leaky"),
@@ -48,10 +47,6 @@ PRESETS = (
     "**Two presets stand side by side**: `{evaluated}` and `{replicated}`, which is trained as the "
     "paper was, by its text and its code. The last row is their mean difference; the table "
     "below it has each system's."
-)
-ENSEMBLES = (
-    "The report says that any model more or fewer makes its ensemble worse on the test split. Here "
-    "every subset of the listed members is scored, and the members with what else was trained."
 )
 SYNTHESISED = (
     "**All sounds of this run are synthesised, and its captions are written by rule.** Numbers on "
@@ -109,14 +104,13 @@ def audio_sections(
     figures: Mapping[str, PageFigure],
     table1: pd.DataFrame,
     table2: pd.DataFrame,
-    ensembles: pd.DataFrame,
     leaks: pd.DataFrame,
     beyond: pd.DataFrame,
     study: AudioStudy,
     submitted: bool = True,
 ) -> list[Section]:
-    """The study's sections. figures: by name; table1, table2, ensembles, leaks, beyond: the long
-    tables of results/tables; submitted: whether the challenge's files were made.
+    """The study's sections. figures: by name; table1, table2, leaks, beyond: the long tables
+    of results/tables; submitted: whether the challenge's files were made.
     """
 
     def shown(*names: str) -> list[PageFigure]:
@@ -139,13 +133,6 @@ def audio_sections(
             opened=("audio_table2",),
         ),
         Section(
-            "audio-ensembles",
-            "Other ensembles",
-            ENSEMBLES,
-            tables=ensembles_tables(ensembles),
-            opened=(),
-        ),
-        Section(
             "audio-captions",
             "New captions",
             f"{CAPTIONS}\n\n{TEMPLATE}" if study.backend == "template" else CAPTIONS,
@@ -165,7 +152,6 @@ def audio_sections(
             "Beyond the paper",
             f"{BEYOND} {SCENES}" if scenes else BEYOND,
             shown("audio_beyond"),
-            [beyond_table(beyond)],
             opened=(),
         ),
     ]

@@ -1,6 +1,5 @@
 """Results with and without leaks, and the ledger of clips removed from training."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -13,8 +12,7 @@ from triptych.report.palette import label
 from triptych.report.statistics import Interval, ratio_interval
 from triptych.report.tables import DASH, Table, number, with_cells
 
-RESULT, COUNT, REASON = "result", "count", "reason"
-UNREADABLE, PROTECTED = "unreadable", "protected recording"
+RESULT, COUNT = "result", "count"
 COUNTS = {
     "listed": "Listed",
     "unreadable": "Unreadable",
@@ -22,7 +20,6 @@ COUNTS = {
     "train": "Trained on",
     "leaked": "Leaked",
 }
-OWNER = re.compile(r"^(\w+)/(\w+)/")  # a clip's id begins with its data set and split
 DIFFERENCE, DIFFERENCE_LEAKED = "difference", "difference_leaked"
 
 
@@ -76,12 +73,11 @@ def leaks_long(
 
     removed, counts: of every corpus, by `read_corpora`; exclusions: by corpus. `part` says what a
     row is: `result` in percent (of the main pair, pretrained; differences over all clips and over
-    those that only the leaky corpus trains on), `count` of clips by corpus, and `reason`.
+    those that only the leaky corpus trains on) or `count` of clips by corpus.
     """
     parts = [
         with_cells(_results(metrics, queries, removed, clips, study), unit="percent", scale=scale),
         with_cells(_counts(counts), unit="clips", scale=scale),
-        with_cells(_reasons(removed, study), unit="clips", scale=scale),
     ]
     parts[0].loc[parts[0]["row"].str.startswith(DIFFERENCE), "unit"] = "percentage points"
     frame = pd.concat([part for part in parts if len(part)], ignore_index=True)
@@ -144,32 +140,15 @@ def _counts(counts: pd.DataFrame) -> pd.DataFrame:
     return counts.melt(keys, list(COUNTS), "metric", "value").assign(part=COUNT, row="")
 
 
-def _reasons(removed: pd.DataFrame, study: AudioStudy) -> pd.DataFrame:
-    ours = removed[removed["corpus"] == study.evaluated].copy()
-    ours["known_from"] = [
-        _known_from(reason, source)
-        for reason, source in zip(ours["reason"], ours["source"], strict=True)
-    ]
-    keys = ["dataset", "split", "reason", "known_from"]
-    long = ours.groupby(keys, as_index=False, sort=False).agg(value=("clip", "nunique"))
-    return long.assign(part=REASON, row="", metric="removed", corpus=study.evaluated)
-
-
-def _known_from(reason: str, source: str) -> str:
-    """The list or split that a removed clip stands in; a problem with its audio has neither."""
-    owner = OWNER.match(source)
-    if reason == PROTECTED and owner:
-        return f"{label(DATASET_LABELS, owner[1])} {owner[2]}"
-    return "" if reason == UNREADABLE else source
-
-
 def leaks_tables(long: pd.DataFrame) -> list[Table]:
-    """Lay out `leaks_long`: the results, the counts by corpus, the reasons."""
-    text = ("row", "corpus", "dataset", "split", "reason", "exclude", "known_from")
+    """Lay out `leaks_long`: the results, and the counts by corpus."""
+    text = ("row", "corpus", "dataset", "split", "exclude")
     known = {key: "" for key in text if key in long}
     frame = long.astype({key: object for key in known}).fillna(known)
-    results, counts, reasons = (frame[frame["part"] == part] for part in (RESULT, COUNT, REASON))
-    return [_results_table(results), _counts_table(counts), _reasons_table(reasons)]
+    return [
+        _results_table(frame[frame["part"] == RESULT]),
+        _counts_table(frame[frame["part"] == COUNT]),
+    ]
 
 
 def _results_table(results: pd.DataFrame) -> Table:
@@ -237,29 +216,4 @@ def _counts_table(counts: pd.DataFrame) -> Table:
         columns=tuple(columns),
         rows=tuple(rows),
         keys=2,
-    )
-
-
-def _reasons_table(reasons: pd.DataFrame) -> Table:
-    rows = tuple(
-        (
-            label(DATASET_LABELS, str(row["dataset"])),
-            str(row["split"]).replace("_", " "),
-            str(row["reason"]).replace("_", " "),
-            str(row["known_from"]) or DASH,
-            number(row["value"], 0),
-        )
-        for _, row in reasons.iterrows()
-    )
-    return Table(
-        name="audio_leaks_removed",
-        title="Why clips were removed.",
-        caption=(
-            "From the corpus of Table 2. A clip with several reasons counts in each line."
-            if rows
-            else "No clip was removed from the corpus of Table 2."
-        ),
-        columns=headers("Data set", "Part", "Reason", "Known from", "Clips"),
-        rows=rows,
-        keys=4,
     )

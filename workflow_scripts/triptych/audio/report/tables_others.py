@@ -1,4 +1,4 @@
-"""The tables beside Table 2: captions, other ensembles, questions beyond the paper, recordings."""
+"""Table 1, and the numbers of every system beyond the paper."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,23 +12,9 @@ from triptych.audio.report.rows import (
     in_order,
     of_corpora,
     records,
-    shown,
     system_label,
-    with_interval,
 )
-from triptych.report.tables import DASH, MINUS, Table, number, with_cells
-
-BEST = 10
-"""Ensembles that are shown, the best first, beside the listed one and its neighbours."""
-
-MEASURES: Mapping[str, tuple[str, str]] = {
-    "single": ("one right clip", "mAP@10"),
-    "multiple_10": ("all right clips", "mAP@10"),
-    "multiple_16": ("all right clips", "mAP@16"),
-    "seen": ("combinations of events", "seen, mAP@10"),
-    "unseen": ("combinations of events", "unseen, mAP@10"),
-}
-"""What is asked of every system: the headings of its column."""
+from triptych.report.tables import DASH, Table, with_cells
 
 
 def table1_long(example: Mapping[str, Any], *, scale: str) -> pd.DataFrame:
@@ -93,111 +79,12 @@ def table1_table(long: pd.DataFrame) -> Table:
     )
 
 
-def ensembles_long(subsets: pd.DataFrame, study: AudioStudy, *, scale: str) -> pd.DataFrame:
-    """Every ensemble by corpus, best first: mAP@10 in percent, differences to the listed one in
-    points.
-    """
-    order = {corpus: place for place, corpus in enumerate((study.evaluated, study.replicated))}
-    rows = subsets[subsets["corpus"].isin(list(order))].copy()
-    rows["order"] = rows["corpus"].map(order)
-    rows = rows.sort_values(["order", "place"], kind="stable")
-    listed = {
-        row["corpus"]: _pairs(row) for row in records(rows) if row["removed"] == row["added"] == 0
-    }
-    changed = [_changed(row, listed[row["corpus"]], study) for row in records(rows)]
-    frame = pd.DataFrame(
-        {
-            **{name: rows[name] for name in ("corpus", "place", "models", "removed", "added")},
-            "changed": changed,
-            "members": rows["members"],
-            "value": 100 * rows["map_at_10"],
-            **{name: 100 * rows[name] for name in ("low", "high")},
-            "points_value": 100 * rows["difference"],
-            **{f"points_{end}": 100 * rows[f"difference_{end}"] for end in ("low", "high")},
-            "validation": 100 * rows["validation_map_at_10"],
-            "data": study.data(),
-        }
-    )
-    return with_cells(frame.reset_index(drop=True), unit="percent", scale=scale)
-
-
-def _pairs(row: dict[str, object]) -> list[str]:
-    return [member.split("/")[0] for member in str(row["members"]).split()]
-
-
-def _changed(row: dict[str, object], listed: list[str], study: AudioStudy) -> str:
-    pairs = _pairs(row)
-
-    def names(pairs: list[str]) -> str:
-        return ", ".join(study.pair_label(*pair.split("-")) for pair in pairs)
-
-    more = [pair for pair in pairs if pair not in listed]
-    fewer = [pair for pair in listed if pair not in pairs]
-    if more:
-        return f"with {names(more)}"
-    if len(pairs) < len(fewer):
-        return f"only {names(pairs)}"
-    return f"without {names(fewer)}" if fewer else "as listed"
-
-
-def ensembles_tables(long: pd.DataFrame) -> list[Table]:
-    """Lay out `ensembles_long`: of each corpus the best, the listed one and its neighbours."""
-    parts = long.groupby("corpus", sort=False)
-    names = ["audio_ensembles", "audio_ensembles_replicated"]
-    return [
-        _ensembles_table(name, str(corpus), part)
-        for name, (corpus, part) in zip(names, parts, strict=False)
-    ]
-
-
-def _ensembles_table(name: str, corpus: str, long: pd.DataFrame) -> Table:
-    others = long[(long["removed"] > 0) | (long["added"] > 0)]
-    near = (long["removed"] + long["added"]) <= 1
-    chosen = long["validation"] == long["validation"].max()
-    shown = long[near | chosen | (long["place"] <= BEST)]
-    rows = tuple(
-        (
-            f"{row['place']:.0f}",
-            f"{row['models']:.0f}",
-            str(row["changed"]),
-            with_interval(row),
-            _points(row),
-            number(row["validation"], 2),
-        )
-        for row in records(shown)
-    )
-    place = long.loc[~long.index.isin(others.index), "place"].iloc[0]
-    worse = int((others["points_high"] < 0).sum())
-    better = int((others["points_low"] > 0).sum())
-    return Table(
-        name=name,
-        title=f"Every other ensemble, corpus {corpus}: {long['data'].iloc[0]}, "
-        f"{long['scale'].iloc[0]} scale.",
-        caption=(
-            f"All {len(long):,} sets: each subset of the listed members, and all of them with each "
-            f"set of the other pairs. The listed one is in place {place:.0f}. mAP@10 on the "
-            "evaluation split in percent, with 95% intervals over recordings; points: minus the "
-            f"listed one, with intervals that hold for all {len(others):,} comparisons at once "
-            f"(the bootstrap's largest deviation). So {worse} are worse beyond chance and "
-            f"{better} better. The best of so many is ahead by chance too; whoever may not look at "
-            "the evaluation split takes the one that is best on validation. Shown are the best, "
-            "that one, and those with one model fewer or more; all are in audio_ensembles.csv."
-        ),
-        columns=headers("Place", "Models", "Members", "mAP@10", "Points", "Validation mAP@10"),
-        rows=rows,
-        keys=3,
-    )
-
-
-def _points(row: dict[str, float]) -> str:
-    if row["removed"] == row["added"] == 0:
-        return "0"
-    ends = f"[{row['points_low']:+.2f}, {row['points_high']:+.2f}]"
-    return f"{row['points_value']:+.2f} {ends}".replace("-", MINUS)
-
-
 def beyond_long(metrics: pd.DataFrame, study: AudioStudy, *, scale: str) -> pd.DataFrame:
-    """One run of every system of the evaluation split on every question of MEASURES, in percent."""
+    """One run of every system of the evaluation split on every question that the data ask.
+
+    In percent. `measure`: single (one right clip, mAP@10), multiple_10 and multiple_16 (all right
+    clips), seen and unseen (combinations of events that training has or lacks, mAP@10).
+    """
     rows = of_corpora(metrics, [study.evaluated, ""])
     rows["measure"] = [_measure(row) for row in records(rows)]
     rows = first_seeds(in_order(rows[rows["measure"] != ""], study), study)
@@ -217,37 +104,13 @@ def beyond_long(metrics: pd.DataFrame, study: AudioStudy, *, scale: str) -> pd.D
 
 
 def _measure(row: Mapping[str, object]) -> str:
-    metric, subset, relevance = row["metric"], row["subset"], row["relevance"]
-    if subset == "all" and relevance == "multiple":
-        return {"map_at_10": "multiple_10", "map_at_16": "multiple_16"}.get(str(metric), "")
-    if metric == "map_at_10" and relevance == "single":
-        return {"all": "single", "seen": "seen", "unseen": "unseen"}.get(str(subset), "")
+    """The question of a row of metrics.csv, or "" for none."""
+    subset, relevance, metric = (str(row[name]) for name in ("subset", "relevance", "metric"))
+    if subset == "all" and relevance == "multiple" and metric.startswith("map_at_"):
+        return metric.replace("map_at", "multiple")
+    if relevance == "single" and metric == "map_at_10":
+        return "single" if subset == "all" else subset
     return ""
-
-
-def beyond_table(long: pd.DataFrame) -> Table:
-    """Lay out `beyond_long`: a row a system, a column a question that the data ask."""
-    measures = [name for name in MEASURES if (long["measure"] == name).any()]
-    rows = [
-        (str(name), *shown(cells, measures, "measure", 1))
-        for name, cells in long.groupby("label", sort=False)
-    ]
-    queries = long.drop_duplicates("measure").set_index("measure")["queries"]
-    counted = ", ".join(
-        f"{group} ({header}) {queries[name]:,.0f}"
-        for name, (group, header) in MEASURES.items()
-        if name in queries and pd.notna(queries[name])
-    )
-    return Table(
-        name="audio_beyond_table",
-        title="Beyond the paper: every system on every question.",
-        caption=(
-            f"{str(long['data'].iloc[0]).capitalize()}, evaluation split, percent, 95% bootstrap "
-            f"intervals over recordings. Queries: {counted}."
-        ),
-        columns=(("", "System"), *(MEASURES[name] for name in measures)),
-        rows=tuple(rows),
-    )
 
 
 def first_seeds(rows: pd.DataFrame, study: AudioStudy) -> pd.DataFrame:
