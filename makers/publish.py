@@ -36,7 +36,7 @@ def publish(
     if target.exists():
         raise InputError(f"{target} exists; give another folder, or delete it")
     file = results / "manifest.json"
-    if problems := verify(file, results / "provenance").problems:
+    if problems := verify(file, results / "provenance"):
         raise InputError(f"{results} isn't what its run made, for instance {problems[0]}")
     manifest = without_contact(read_manifest(file))
     kinds = [kind.format(study) for study in studies for kind in KINDS]
@@ -74,7 +74,6 @@ def without_contact(manifest: dict[str, Any]) -> dict[str, Any]:
     """A manifest whose config names no e-mail address, with its own hash made anew."""
     style = {**manifest["config"].get("style", {}), "contact": ""}
     manifest = {**manifest, "config": {**manifest["config"], "style": style}}
-    del manifest["sha256"]
     return {**manifest, "sha256": digest(manifest)}
 
 

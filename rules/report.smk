@@ -136,8 +136,7 @@ rule report_page:
 
 
 rule report_manifest:
-    """What the run made, and from what: results/manifest.json, for `triptych verify`, and as an
-    RO-Crate."""
+    """What the run made, and from what: results/manifest.json, for `triptych verify`."""
     input:
         page="results/report.html",
         claims="results/claims.csv",
@@ -147,12 +146,8 @@ rule report_manifest:
             for n, study in STUDIES.items()
             if study.downloads
         ],
-        colophon=shipped("docs/colophon.md"),
-        workflow=shipped("Snakefile"),
     output:
-        manifest="results/manifest.json",
-        crate="results/ro-crate-metadata.json",
-        workflow="results/Snakefile",
+        "results/manifest.json",
     log:
         "results/logs/report_manifest/report_manifest.log",
     benchmark:

@@ -37,17 +37,20 @@ def add_commands(commands: Any) -> None:
 
 
 def _verify(options: argparse.Namespace) -> int:
-    from triptych.report.manifest import verify
+    from triptych.report.manifest import read_manifest, verify
 
-    verified = verify(options.results / "manifest.json", options.results / "provenance")
-    for problem in verified.problems:
+    file = options.results / "manifest.json"
+    problems = verify(file, options.results / "provenance")
+    for problem in problems:
         print(problem)
-    result = f"{len(verified.problems)} differences" if verified.problems else "all as it was made"
+    run = read_manifest(file)
+    changed = ", with changes" if run["commit"] and not run["clean"] else ""
     print(
-        f"{verified.files} files of {verified.jobs} jobs, scale {verified.scale}, "
-        f"commit {verified.commit}: {result}"
+        f"{len(run['outputs'])} files of {len(run['jobs'])} jobs, scale {run['scale']}, "
+        f"commit {run['commit'] or 'no commit'}{changed}: "
+        + (f"{len(problems)} differences" if problems else "all as it was made")
     )
-    return 1 if verified.problems else 0
+    return 1 if problems else 0
 
 
 def _compare(options: argparse.Namespace) -> int:

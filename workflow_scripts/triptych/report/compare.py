@@ -1,7 +1,6 @@
 """Differences between two runs, cell by cell: `triptych compare`."""
 
 import textwrap
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,61 +24,42 @@ SAME = 1e-9
 OUTSIDE, INSIDE, NONE = "outside", "inside", "no interval"
 SHOWN = 5
 """Changed cells of a table that are printed unless all are, the most changed first."""
+CLAIMS = "claims"
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Two runs. cells: a row each that both have, of `table`, `cell`, `a`, `b`, `difference`,
-    `percent`, `interval` (OUTSIDE where neither value lies within the other's interval), `text_a`,
-    `text_b` as the tables have them, since some values are words. only: rows of one run alone, as
-    `table`, `cell`, `run`. claims: `id`, `a`, `b`, where verdicts differ."""
+def compare(first: Path, second: Path) -> pd.DataFrame:
+    """Compare the tables and claims of two folders of results, a row a cell.
 
-    cells: pd.DataFrame
-    only: pd.DataFrame
-    claims: pd.DataFrame
-
-    def changed(self) -> pd.DataFrame:
-        """The cells whose values differ, those outside their intervals first, then by percent."""
-        words = self.cells["difference"].isna() & (self.cells["text_a"] != self.cells["text_b"])
-        cells = self.cells[words | (self.cells["percent"].abs() > 100 * SAME)]
-        order = {"inside": cells["interval"] != OUTSIDE, "by": -cells["percent"].abs()}
-        ordered = pd.DataFrame(order).sort_values(["inside", "by"], kind="stable")
-        return cells.loc[ordered.index]
-
-
-def compare(first: Path, second: Path) -> Comparison:
-    """Compare the tables and claims of two folders of results.
-
-    Raises InputError for a folder without tables, or two that have none in common.
+    Returns table, cell, text_a, text_b (values as the tables have them; nan in the run that lacks
+    the cell), a, b, difference, percent, interval (OUTSIDE where neither value lies within the
+    other's interval), changed. Verdicts are the cells of a table `claims`. Raises InputError for a
+    folder without tables, or two that have none in common.
     """
     a, b = _tables(first), _tables(second)
-    common = [name for name in a if name in b]
-    if not common:
+    if not a.keys() & b.keys() - {CLAIMS}:
         raise InputError(f"{first} and {second} have no table in common: two results folders?")
-    cells, only = [], []
-    for name in common:
-        matched = _matched(a[name], b[name])
-        both = matched["_merge"] == "both"
-        cells.append(_cells(matched[both]).assign(table=name))
-        alone = matched.loc[~both, ["cell", "_merge"]].astype(str)
-        alone["run"] = alone.pop("_merge").map({"left_only": "A", "right_only": "B"})
-        only.append(alone.assign(table=name))
-    for run, here, other in (("A", a, b), ("B", b, a)):
-        missing = [name for name in here if name not in other]
-        only.append(pd.DataFrame({"cell": "the whole table", "run": run, "table": missing}))
-    return Comparison(
-        pd.concat(cells, ignore_index=True),
-        pd.concat(only, ignore_index=True)[["table", "cell", "run"]],
-        _claims(first, second),
+    none = pd.DataFrame()
+    return pd.concat(
+        [
+            _cells(_matched(a.get(name, none), b.get(name, none))).assign(table=name)
+            for name in dict.fromkeys([*a, *b])
+        ],
+        ignore_index=True,
     )
 
 
 def _tables(folder: Path) -> dict[str, pd.DataFrame]:
-    """The long tables of a run by name."""
+    """The long tables of a run by name, and its claims. Raises InputError."""
     paths = sorted(path for path in (folder / "tables").glob("*.csv") if path.is_file())
     if not paths:
         raise InputError(f"{folder}: no tables/*.csv there; give a results folder of a run")
     frames = {path.stem: _table(path) for path in paths}
+    claims = folder / "claims.csv"
+    if claims.is_file():
+        verdicts = _table(claims)
+        if not {"id", "verdict"} <= {*verdicts}:
+            raise InputError(f"{claims}: no columns id and verdict; run snakemake again")
+        frames = {CLAIMS: verdicts[["id"]].assign(value=verdicts["verdict"]), **frames}
     return {name: frame for name, frame in frames.items() if "value" in frame}
 
 
@@ -93,21 +73,23 @@ def _table(path: Path) -> pd.DataFrame:
 
 def _matched(a: pd.DataFrame, b: pd.DataFrame) -> pd.DataFrame:
     """The rows of both, joined by what names a cell and, among equals, by their order."""
-    named = [key for key in a if key in b and key not in RESULTS]
+    frames = [frame for frame in (a, b) if len(frame.columns)]
     keys = [
         key
-        for key in named
-        if str(key).endswith("_percent") or not (_fractions(a[key]) or _fractions(b[key]))
+        for key in frames[0]
+        if key not in RESULTS
+        and all(key in frame for frame in frames)
+        and (str(key).endswith("_percent") or not any(_fractions(frame[key]) for frame in frames))
     ]
     sides = []
     for frame in (a, b):
+        frame = frame.reindex(columns=[*keys, "value", "low", "high"])
+        numbers = frame[["value", "low", "high"]].apply(pd.to_numeric, errors="coerce")
         names = [[_name(value) for value in row] for row in frame[keys].itertuples(index=False)]
-        side = frame.reindex(columns=["value", "low", "high"]).apply(pd.to_numeric, errors="coerce")
-        side["text"] = [DASH if pd.isna(value) else str(value) for value in frame["value"]]
-        side["cell"] = [", ".join(filter(None, row)) for row in names]
-        side["place"] = side.groupby("cell").cumcount()
-        sides.append(side)
-    return sides[0].merge(sides[1], on=["cell", "place"], how="outer", indicator=True)
+        text = [DASH if pd.isna(value) else str(value) for value in frame["value"]]
+        side = numbers.assign(text=text, cell=[", ".join(filter(None, row)) for row in names])
+        sides.append(side.assign(place=side.groupby("cell").cumcount()))
+    return sides[0].merge(sides[1], on=["cell", "place"], how="outer", suffixes=("_a", "_b"))
 
 
 def _name(value: Any) -> str:
@@ -122,72 +104,64 @@ def _fractions(column: pd.Series) -> bool:
 
 def _cells(rows: pd.DataFrame) -> pd.DataFrame:
     """Both values, their difference, and how it stands to the intervals."""
-    a, b = rows["value_x"], rows["value_y"]
+    a, b = rows["value_a"], rows["value_b"]
     inside = with_interval = pd.Series(False, index=rows.index)
-    for value, other, side in ((a, b, "x"), (b, a, "y")):
+    for value, other, side in ((a, b, "a"), (b, a, "b")):
         low, high = rows[f"low_{side}"], rows[f"high_{side}"]
         of_value = value.between(low, high)  # some tables have intervals of something else
         inside = inside | (of_value & other.between(low, high))
         with_interval = with_interval | of_value
     size = np.maximum(a.abs(), b.abs())
     change = (100 * (b - a) / a.abs().where(a != 0, size)).where(size > 0, 0.0)
-    interval = np.select([~with_interval, inside], [NONE, INSIDE], OUTSIDE)
-    both = {"cell": rows["cell"], "a": a, "b": b, "difference": b - a, "percent": change}
-    words = {"text_a": rows["text_x"], "text_b": rows["text_y"], "interval": interval}
-    return pd.DataFrame(both | words)
+    both = rows["text_a"].notna() & rows["text_b"].notna()
+    words = both & (a.isna() | b.isna()) & (rows["text_a"] != rows["text_b"])
+    return rows[["cell", "text_a", "text_b"]].assign(
+        a=a,
+        b=b,
+        difference=b - a,
+        percent=change,
+        interval=np.select([~with_interval, inside], [NONE, INSIDE], OUTSIDE),
+        changed=words | (change.abs() > 100 * SAME),
+    )
 
 
-def _claims(first: Path, second: Path) -> pd.DataFrame:
-    """Claims whose verdicts differ; one that a run lacks has a dash."""
-    sides = [_verdicts(first / "claims.csv"), _verdicts(second / "claims.csv")]
-    both = pd.concat(sides, axis=1, keys=["a", "b"]).fillna(DASH)
-    return both[both["a"] != both["b"]].rename_axis("id").reset_index()
+def text(compared: pd.DataFrame, whole: bool = False) -> str:
+    """The printed comparison: by table changed cells, and rows of one run alone.
 
-
-def _verdicts(path: Path) -> pd.Series:
-    """The verdict of each claim by its id; none where there is no file. Raises InputError."""
-    if not path.is_file():
-        return pd.Series(dtype=str)
-    claims = _table(path)
-    if not {"id", "verdict"} <= {*claims} or not claims["id"].is_unique:
-        raise InputError(
-            f"{path}: expected the columns id and verdict, and each id once; delete the file and "
-            "run snakemake again"
-        )
-    return claims.set_index("id")["verdict"].astype(str)
-
-
-def text(compared: Comparison, whole: bool = False) -> str:
-    """The printed comparison: verdicts, changed cells of each table, rows of one run alone.
-
-    whole: with every cell that changed, not a table's SHOWN.
+    whole: with every cell that changed, not a table's SHOWN. Verdicts are always printed.
     """
-    lines = [f"{len(compared.claims)} claims changed their verdict"]
-    lines += [f"  {row.id}: {row.a} -> {row.b}" for row in compared.claims.itertuples()]
-    changed = compared.changed()
-    for name, cells in compared.cells.groupby("table"):
-        of_table = changed[changed["table"] == name]
-        if of_table.empty:
-            continue
-        outside = int((of_table["interval"] == OUTSIDE).sum())
-        lines.append(f"{name}: {len(of_table)} of {len(cells)} cells changed, {outside} outside")
-        shown = of_table if whole else of_table.head(SHOWN)
+    lines, same = [], 0
+    for name, cells in compared.groupby("table", sort=False):
+        alone = {run: cells[cells[f"text_{run}"].isna()] for run in ("a", "b")}
+        changed = cells[cells["changed"]]
+        order = pd.DataFrame(
+            {"in": changed["interval"] != OUTSIDE, "by": -changed["percent"].abs()}
+        )
+        changed = changed.loc[order.sort_values(["in", "by"], kind="stable").index]
+        same += changed.empty
+        if len(changed):
+            both = len(cells) - sum(map(len, alone.values()))
+            outside = (changed["interval"] == OUTSIDE).sum()
+            lines.append(f"{name}: {len(changed)} of {both} cells changed, {outside} outside")
+        shown = changed if whole or name == CLAIMS else changed.head(SHOWN)
         lines += [f"  {' | '.join(row_text(row))}" for _, row in shown.iterrows()]
-        if len(of_table) > len(shown):
-            lines.append(f"  and {len(of_table) - len(shown)} more: --all prints them")
-    for _, rows in compared.only.groupby(["table", "run"]):
-        table, cell, run = rows.iloc[0]
-        lines.append(f"{table}: {len(rows)} rows only in {run}: {cell}, ...")
-    same = compared.cells["table"].nunique() - changed["table"].nunique()
+        if len(changed) > len(shown):
+            lines.append(f"  and {len(changed) - len(shown)} more: --all prints them")
+        for run, other in (("A", "b"), ("B", "a")):
+            if len(alone[other]):
+                lines.append(
+                    f"{name}: {len(alone[other])} rows only in {run}: "
+                    f"{alone[other]['cell'].iloc[0]}, ..."
+                )
     lines.append(f"{same} tables are the same in all cells that both runs have")
     lines.append("outside: neither value lies in the other's interval; relative to A")
     return "\n".join(lines)
 
 
 def row_text(row: pd.Series) -> tuple[str, ...]:
-    """A changed cell as it is shown: cell, A, B, difference, percent, interval."""
+    """A changed cell as it is shown: cell, A, B, difference, percent, interval; words without."""
     if pd.isna(row["difference"]):
         words = (textwrap.shorten(row[key], 60, placeholder=" …") for key in ("text_a", "text_b"))
-        return (str(row["cell"]), *words, DASH, DASH, DASH)
+        return (str(row["cell"]), *words)
     numbers = (f"{row[key]:.6g}" for key in ("a", "b", "difference"))
     return (str(row["cell"]), *numbers, percent(row["percent"], 1), str(row["interval"]))

@@ -6,11 +6,8 @@ import os
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import pandas as pd
 
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path, sha256_of
@@ -70,15 +67,15 @@ def write_manifest(
     config: Mapping[str, Any],
     scale: str,
     source: Path = Path(),
-) -> Record:
-    """Write and return a description of the run that made these files: its jobs, config, commit of
-    the checkout `source`, hashes of outputs, and of sources, which no job made."""
+) -> None:
+    """Describe the run that made these files: its jobs, config, commit of the checkout `source`,
+    hashes of outputs, and of sources, which no job made."""
     jobs = of_this_run(records, files)
     outputs = [output for job in jobs.values() for output in job["outputs"]]
     read = {file for job in jobs.values() for file in job.get("inputs", ())}
     maker = dict.fromkeys(outputs, "")
     sources = [file for file in sorted(read) if _maker(file, maker) is None]
-    manifest = {
+    manifest: Record = {
         "scale": scale,
         "config": config,
         **_commit(source),
@@ -92,66 +89,49 @@ def write_manifest(
     manifest["sha256"] = digest(manifest)
     with atomic_path(path) as temporary:
         temporary.write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")
-    return manifest
-
-
-PARTS = {"outputs": str, "sources": str, "jobs": dict}
-"""Tables of a manifest by name, and the type of their values."""
 
 
 def read_manifest(path: str | os.PathLike[str]) -> Record:
-    """Read a manifest. Raises InputError where there is none."""
+    """Read a manifest. Raises InputError where there is none, or one that was edited."""
     if not Path(path).is_file():
         raise InputError(
             f"{path}: no such file below {Path.cwd()}; a whole run makes it last, in the folder "
             "where snakemake ran: run this there, or name its results folder"
         )
     try:
-        known = json.loads(Path(path).read_text(encoding="utf-8"))
-        tables = [(known[part], kind) for part, kind in PARTS.items()]
-        broken = not {"scale", "commit", "clean", "sha256"} <= known.keys() or not all(
-            isinstance(value, kind) for table, kind in tables for value in table.values()
-        )
-    except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
-        broken = True
-    if broken:
-        raise InputError(f"{path}: not a manifest of a run; delete it and run snakemake again")
-    return dict(known)
+        known: Record = json.loads(Path(path).read_text(encoding="utf-8"))
+        edited = known["sha256"] != digest(known)
+    except (ValueError, LookupError, AttributeError, TypeError, RecursionError) as error:
+        raise InputError(
+            f"{path}: not a manifest of a run; delete it and run snakemake again"
+        ) from error
+    if edited:
+        raise InputError(f"{path} was edited: its own hash differs; run snakemake again")
+    return known
 
 
-@dataclass(frozen=True)
-class Verified:
-    """Counts of verified files and jobs, and problems, a sentence each."""
+def verify(manifest: str | os.PathLike[str], provenance: str | os.PathLike[str]) -> list[str]:
+    """Compare the files of a run with its manifest; return the differences, a sentence each.
 
-    files: int
-    jobs: int
-    scale: str
-    commit: str
-    problems: list[str]
-
-
-def verify(manifest: str | os.PathLike[str], provenance: str | os.PathLike[str]) -> Verified:
-    """Compare the files of a run with its manifest.
-
-    Finds outputs, sources and records that are gone or changed, records of other runs, files among
-    tables and figures that the run didn't make, and tables of another scale. Raises InputError
-    without a readable manifest.
+    Finds outputs, sources and records that are gone or changed, records of other runs, and files
+    among tables and figures that the run didn't make. Raises InputError without a manifest as a
+    run left it.
     """
     known = read_manifest(manifest)
-    edited = known.pop("sha256") != digest(known)
-    problems = [f"{manifest} was edited: its own hash differs"] * edited
-    for kind in ("outputs", "sources"):
-        problems += _differences(known[kind], kind[:-1])
-    records = {name: job.get("sha256", "") for name, job in known["jobs"].items()}
-    problems += _differences(records, "record")
+    records = {name: job["sha256"] for name, job in known["jobs"].items()}
+    problems = [
+        problem
+        for kind, hashes in (
+            ("output", known["outputs"]),
+            ("source", known["sources"]),
+            ("record", records),
+        )
+        for problem in _differences(hashes, kind)
+    ]
     for record in sorted(map(str, Path(provenance).rglob("*.json"))):
         if record not in records and Path(record).parent.name != "report_manifest":
             problems.append(f"{record}: the record of a job of another run (an earlier config?)")
-    problems += _unknown_files(known["outputs"])
-    problems += _wrong_scales(known["outputs"], known["scale"])
-    clean = "" if known["clean"] else ", with changes" if known["commit"] else ""
-    commit = f"{known['commit'] or 'no commit'}{clean}"
-    return Verified(len(known["outputs"]), len(records), known["scale"], commit, problems)
+    return [*problems, *_unknown_files(known["outputs"])]
 
 
 def _differences(known: Mapping[str, str], kind: str) -> Iterator[str]:
@@ -174,18 +154,6 @@ def _unknown_files(outputs: Mapping[str, str]) -> Iterator[str]:
                     yield f"{file}: no job of this run made it"
 
 
-def _wrong_scales(outputs: Iterable[str], scale: str) -> Iterator[str]:
-    for name in outputs:
-        if Path(name).parent.name == "tables" and name.endswith(".csv") and Path(name).is_file():
-            try:
-                table = pd.read_csv(name)
-            except (ValueError, UnicodeDecodeError):
-                continue  # its hash differs
-            others = set(table.get("scale", pd.Series(dtype=str)).astype(str)) - {scale}
-            if others:
-                yield f"{name}: says scale {', '.join(sorted(others))}; the run is {scale}"
-
-
 def _hashes(paths: Iterable[str]) -> dict[str, str]:
     """Hexadecimal SHA-256 of each file, and of each below a folder, by path."""
     files = []
@@ -198,7 +166,8 @@ def _hashes(paths: Iterable[str]) -> dict[str, str]:
 
 def digest(manifest: Mapping[str, Any]) -> str:
     """Hexadecimal SHA-256 of a manifest without its own `sha256`."""
-    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
+    content = {key: value for key, value in manifest.items() if key != "sha256"}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _commit(source: Path) -> dict[str, Any]:
