@@ -144,18 +144,32 @@ class Unmet:
         return "; ".join([*every[:most], *more])
 
 
-@dataclass(frozen=True)
+@dataclass
 class Finding:
-    """The result of a comparison. measured, interval: numbers and their intervals as text.
-    failures: parts of the claim that do not hold. unclear: parts whose interval holds the null
-    value. obstacles: why nothing can be concluded. partly: why only a part can be concluded."""
+    """The result of a comparison, which a judge fills part by part.
 
-    measured: str
+    measured, interval: numbers and their intervals as text. failures: parts of the claim that do
+    not hold. unclear: parts whose interval holds the null value. obstacles: why nothing can be
+    concluded. partly: why only a part can be concluded.
+    """
+
+    measured: str = ""
     interval: str = ""
-    failures: Sequence[str] = ()
-    unclear: Sequence[str] = ()
-    obstacles: Sequence[str] = ()
-    partly: Sequence[str] = ()
+    failures: list[str] = field(default_factory=list)
+    unclear: list[str] = field(default_factory=list)
+    obstacles: list[str] = field(default_factory=list)
+    partly: list[str] = field(default_factory=list)
+
+    def require(self, side: int, failure: str, doubt: str) -> None:
+        """Note a part of the claim where it does not hold, or may not.
+
+        side: 1 where its interval lies on the claimed side of the null value, -1 where it lies on
+        the other (`failure`), 0 where it holds the null value (`doubt`).
+        """
+        if side < 0:
+            self.failures.append(failure)
+        elif side == 0:
+            self.unclear.append(doubt)
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from functools import partial
 from triptych.report.claims import ENOUGH_DATA, AllOf, AtLeast, Claim, IsTrue, Need, OneOf
 from triptych.rl.report.claims_facts import (
     GROUPS,
-    METHODS,
     MILLION,
     OF_SCORES,
+    PAIRS,
     PAPER_SEEDS,
     SPARSITIES,
     SPARSITY,
@@ -54,7 +54,7 @@ _DATA = (
 )
 _TRANSITIONS = AtLeast("transitions", "D4RL's million transitions", ENOUGH_DATA * MILLION)
 _WIDE = IsTrue("measured widths", "networks of the paper's widths")
-_PAIRS = [f"{task} {method}" for task in TASKS for method in METHODS]
+_PAIRS = [f"{task} {method}" for task, method in PAIRS]
 
 
 def _scores(name: str, *more: Need) -> tuple[Need, ...]:

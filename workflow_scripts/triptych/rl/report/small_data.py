@@ -91,26 +91,21 @@ def sparsity_helps(runs: pd.DataFrame, sparsity: int) -> Finding:
 
     sparsity: of the runs by SNIP, in percent.
     """
-    measured, intervals = [], []
-    unclear: list[str] = []
-    failures: list[str] = []
+    found, measured, intervals = Finding(), [], []
     for algorithm in ALGORITHMS:
         few = runs[(runs["algorithm"] == algorithm) & (runs["trained_on"] <= FEW)]
         key = ["seed", "task", "trained_on"]
         both = few.pivot_table(index=key, columns="method", values="score").dropna()
         if both.empty:
-            return Finding("", obstacles=[f"{algorithm} was not run on few transitions"])
+            return Finding(obstacles=[f"{algorithm} was not run on few transitions"])
         dense, snip = (both[name].groupby("seed").mean() for name in ("dense", "snip"))
         gap = difference_interval(snip.to_numpy(), dense.to_numpy())
         measured.append(f"{algorithm} {gap.estimate:+.1f} (dense {dense.mean():.1f})")
         intervals.append(f"{algorithm} {gap.ends(1, '+')}")
-        if (side := gap.side()) < 1:
-            clearly = "" if side else "clearly "
-            text = f"{algorithm} by SNIP does not {clearly}score more than dense"
-            (failures if side else unclear).append(text)
-    return Finding(
-        f"SNIP at {sparsity}% less dense, {FEW:,} transitions or fewer: {', '.join(measured)}",
-        ", ".join(intervals),
-        failures,
-        unclear,
+        name, text = f"{algorithm} by SNIP", "score more than dense"
+        found.require(gap.side(), f"{name} does not {text}", f"{name} does not clearly {text}")
+    found.measured = (
+        f"SNIP at {sparsity}% less dense, {FEW:,} transitions or fewer: {', '.join(measured)}"
     )
+    found.interval = ", ".join(intervals)
+    return found
