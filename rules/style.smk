@@ -221,7 +221,6 @@ rule style_encode:
     output:
         video="results/style/video/{painting}/{variant}/video.mp4",
         properties="results/style/video/{painting}/{variant}/properties.csv",
-        strip="results/style/video/{painting}/{variant}/strip.png",
         flicker="results/style/video/{painting}/{variant}/flicker.csv",
     log:
         "results/logs/style_encode/{painting}-{variant}.log",
@@ -231,7 +230,6 @@ rule style_encode:
         "../envs/style.yaml"
     params:
         crf=FILM["crf"],
-        strip=FILM["strip"],
         code=code("style_encode"),
     script:
         "../workflow_scripts/style/encode.py"

@@ -106,25 +106,6 @@ rule style_figure7:
         "../workflow_scripts/style/figure7.py"
 
 
-rule style_sizes:
-    """Version 1 by image size."""
-    input:
-        **style_drawn("sizes"),
-    output:
-        figure("style_sizes", "Sizes", "Version 1 by image size"),
-    log:
-        "results/logs/style_sizes/style_sizes.log",
-    benchmark:
-        "results/benchmarks/style_sizes/style_sizes.tsv"
-    conda:
-        "../envs/report.yaml"
-    params:
-        scale=SCALE,
-        code=code("style_sizes"),
-    script:
-        "../workflow_scripts/style/sizes.py"
-
-
 rule style_figure8:
     """Figure 8: a large photograph (Version 2)."""
     input:
@@ -185,27 +166,6 @@ rule style_draw_networks:
         code=code("style_draw_networks"),
     script:
         "../workflow_scripts/style/draw_networks.py"
-
-
-rule style_motion:
-    """Stylised videos: frames, flicker, speed by batch."""
-    input:
-        flicker=STYLE.of_videos("flicker.csv"),
-        speed=STYLE.of_videos("speed.csv"),
-        strips=STYLE.of_videos("strip.png"),
-    output:
-        figure("style_motion", "Video", "frames, flicker, speed"),
-    log:
-        "results/logs/style_motion/style_motion.log",
-    benchmark:
-        "results/benchmarks/style_motion/style_motion.tsv"
-    conda:
-        "../envs/report.yaml"
-    params:
-        scale=SCALE,
-        code=code("style_motion"),
-    script:
-        "../workflow_scripts/style/motion.py"
 
 
 rule style_styles:

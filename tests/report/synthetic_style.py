@@ -125,10 +125,7 @@ def timing_images(
     """timing/images.csv: seconds in proportion to pixels, with a little noise."""
     random = np.random.default_rng(1)
     rows = []
-    kinds = (
-        *(("alexnet", 2e-8, "notebook"), ("vgg", 1e-7, "notebook"), ("network", 2.2e-7, "")),
-        *(("alexnet", 1e-8, "ours"), ("vgg", 9e-8, "ours")),
-    )
+    kinds = (("alexnet", 2e-8, "notebook"), ("vgg", 1e-7, "notebook"), ("network", 2.2e-7, ""))
     for backbone, per_pixel, settings in kinds:
         for size in sizes:
             for image in range(images):
@@ -137,8 +134,7 @@ def timing_images(
                     count = 0 if network else evaluations
                     seconds = per_pixel * size**2 * max(count, 1) * random.uniform(0.95, 1.05)
                     named = (2 if network else 1, backbone, size, image, repeat)
-                    batch = 4 if settings == "ours" else 1
-                    said = (count, count, settings, 0 if network else stated, batch, device)
+                    said = (count, count, settings, 0 if network else stated, 1, device)
                     rows.append((*named, seconds, *said, threads, "float32"))
     columns = ["version", "backbone", "size", "image", "repeat", "seconds", "evaluations"]
     columns += ["evaluations_done", "settings", "evaluations_stated", "batch", "device"]

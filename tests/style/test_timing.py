@@ -9,7 +9,6 @@ import torch
 
 from triptych.style.measures.timing import (
     COLUMNS,
-    OptimisationTiming,
     loss_times,
     optimisation_times,
 )
@@ -27,15 +26,13 @@ def images(count, side=96):
     return torch.rand(count, 3, side, side, generator=torch.Generator().manual_seed(1))
 
 
-def test_every_image_size_and_backbone_is_timed_in_batches(backbone):
-    choices = preset("tuned", "narrow_alexnet", pooling="max")
-    timing = OptimisationTiming(sizes=[64, 80], evaluations=2, stated=700, batch=2, settings="ours")
-    backbones = {"alexnet": (backbone, choices)}
-    table = optimisation_times(images(3), images(1)[0], backbones, timing, CPU)
+def test_every_image_size_and_backbone_is_timed(backbone):
+    backbones = {"alexnet": (backbone, preset("tuned", "narrow_alexnet", pooling="max"))}
+    timed = partial(optimisation_times, images(3), images(1)[0], backbones, [64, 80])
+    table = timed(evaluations=2, stated=700, device=CPU)
     assert table.columns.tolist() == COLUMNS
     assert set(table["evaluations_done"]) == {2}
     assert table.groupby("size")["image"].apply(sorted).to_dict() == {64: [0, 1, 2], 80: [0, 1, 2]}
-    assert table["batch"].tolist() == [2, 2, 1] * 2
 
 
 def test_every_repeat_times_all_content_losses_and_each_is_first_once(backbone):

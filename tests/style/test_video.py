@@ -21,7 +21,6 @@ from videos import (
 )
 
 from triptych.core.errors import InputError
-from triptych.style.data.images import read_image
 from triptych.style.network.architecture import Architecture
 from triptych.style.network.network import TransformationNetwork
 from triptych.style.video.info import probe, read_frames
@@ -31,7 +30,6 @@ from triptych.style.video.transfer import (
     properties,
     stylise_to_mp4,
     stylise_video,
-    write_strip,
 )
 
 NTSC = Fraction(30_000, 1001)
@@ -129,8 +127,6 @@ def test_a_turned_video_is_written_upright(tmp_path: Path) -> None:
     video = made(tmp_path, source)[2]
     info = probe(video)
     assert (info.width, info.height, info.pixel_aspect) == (48, 64, Fraction(2, 3))
-    write_strip(tmp_path / "strip.png", source, tmp_path / "frames.mkv", count=3, height=60)
-    assert read_image(tmp_path / "strip.png").shape == (3, 120, 3 * 30)
     upright = np.rot90(decoded(source)[0][4])
     assert np.abs(decoded(video)[0][4].astype(int) - upright).mean() < 6
 

@@ -17,7 +17,6 @@ def wildcard(jobs, rule, name):
         ("style_figure2", "backbones"),
         ("style_figure5", "optimizers"),
         ("style_figure7", "paintings"),
-        ("style_sizes", "sizes"),
     ],
 )
 def test_a_figure_of_version_1_needs_its_own_experiment(needed, product, experiment):

@@ -3,7 +3,7 @@
 from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.style.video.flicker import flicker
-from triptych.style.video.transfer import encode, properties, write_strip
+from triptych.style.video.transfer import encode, properties
 
 with job(snakemake):
     source, frames, output = snakemake.input.source, snakemake.input.frames, snakemake.output
@@ -11,5 +11,4 @@ with job(snakemake):
     encode(frames, snakemake.input.times, source, output.video, crf=params.crf)
     table = properties({"source": source, "frames": frames, "video": output.video})
     write_csv(table.assign(**network), output.properties)
-    write_strip(output.strip, source, frames, count=params.strip)
     write_csv(flicker(source, frames).assign(**network), output.flicker)

@@ -3,7 +3,7 @@
 from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.report.tables import write_table
-from triptych.style.report.tables_beyond import quality_long, quality_table
+from triptych.style.report.tables import quality_long, quality_table
 
 with job(snakemake):
     inputs = snakemake.input

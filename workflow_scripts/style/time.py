@@ -11,12 +11,7 @@ from triptych.core.memory import keep_freed_memory
 from triptych.style.data.backbone import load_backbone
 from triptych.style.data.images import read_image, resize
 from triptych.style.data.shards import Shards
-from triptych.style.measures.timing import (
-    OptimisationTiming,
-    loss_times,
-    network_times,
-    optimisation_times,
-)
+from triptych.style.measures.timing import loss_times, network_times, optimisation_times
 from triptych.style.network.fast import PreparedNetwork
 from triptych.style.network.network_files import load_network
 from triptych.style.network.stylize import checked_precision
@@ -33,29 +28,23 @@ with job(snakemake):
     backbones = {
         name: load_backbone(files[name], pooling="max").to(device) for name in ("alexnet", "vgg")
     }
-    images = []
-    for kind, count, batch in (
-        (NOTEBOOK, settings["notebook"], 1),
-        (OURS, len(photographs), settings["batch"]),
-    ):
-        with_choices = {
-            name: (backbone, timed_choices(kind, params.architectures[name]))
+    first = optimisation_times(
+        photographs[: settings["notebook"]],
+        painting,
+        {
+            name: (backbone, timed_choices(NOTEBOOK, params.architectures[name]))
             for name, backbone in backbones.items()
-        }
-        timing = OptimisationTiming(
-            sizes=settings["sizes"],
-            evaluations=settings["evaluations"],
-            stated=settings["stated"],
-            batch=batch,
-            settings=kind,
-        )
-        times = optimisation_times(photographs[:count], painting, with_choices, timing, device)
-        images.append(times)
+        },
+        settings["sizes"],
+        evaluations=settings["evaluations"],
+        stated=settings["stated"],
+        device=device,
+    )
 
     network, _ = load_network(files.network, params.main)
     network = network.to(device)
     precision = checked_precision(network, photographs[0].to(device), params.precision)
-    times = network_times(
+    second = network_times(
         photographs,
         PreparedNetwork(network, precision),
         settings["sizes"],
@@ -63,7 +52,7 @@ with job(snakemake):
         precision=precision,
         device=device,
     )
-    write_csv(pd.concat([*images, times]), snakemake.output.images)
+    write_csv(pd.concat([first, second]), snakemake.output.images)
 
     losses = settings["losses"]
     content, style = (

@@ -22,7 +22,6 @@ from triptych.style.report.figures_losses import (
     backbones_figure,
     optimizers_figure,
 )
-from triptych.style.report.figures_network import video_figure, video_long
 from triptych.style.report.panels import Files, Panel, picture_figure
 from triptych.style.report.runs import history_long, results_long, styles_long
 
@@ -135,15 +134,3 @@ def test_each_photograph_stands_below_the_painting_that_its_network_learned_from
         np.testing.assert_array_equal(result, given)
     assert [text for text in texts(figure) if text in ("Swirls", "Waves")] == ["Swirls", "Waves"]
     assert any(text.startswith("trained in this run") for text in texts(figure))
-
-
-def test_a_film_that_stands_still_has_no_flicker_to_draw(tmp_path):
-    key = {"painting": "waves", "variant": "plain"}
-    still = made.flicker(**key, frames=12, mean=1.0).assign(source_error=0.0, ratio=np.nan)
-    strip = tmp_path / "waves" / "plain" / "strip.png"
-    strip.parent.mkdir(parents=True)
-    Image.new("RGB", (60, 40)).save(strip)
-    long = video_long(still, made.speed().assign(**key), scale="demo")
-    flicker, speed = video_figure(long, [strip]).axes[-2:]
-    assert flicker.get_ylim()[0] == 0 and flicker.get_ylim()[1] > 1
-    assert len(speed.patches) > 0

@@ -40,7 +40,6 @@ def sections(
     files: Files, settings: Mapping[str, Any], figures: Mapping[str, PageFigure]
 ) -> list[Section]:
     """The study's part of the page."""
-    tables = ("table1", "scores", "stylised")
-    frames = {name: read_frames(files[name]) for name in tables}
+    frames = {name: read_frames(files[name]) for name in ("table1", "scores")}
     missing = missing_among(files["pictures"])
     return style_sections(frames, files["videos"], figures, settings["weights"], missing)

@@ -10,7 +10,7 @@ from triptych.style.optimise.experiments import experiment_runs
 
 PLAIN = "plain"
 """The variant of a network that this run trains; others are shipped."""
-CHANGES_NOTHING = ("style.training.schedule.log_every", "style.video.strip", "style.contact")
+CHANGES_NOTHING = ("style.training.schedule.log_every", "style.contact")
 """Patterns of the keys whose values change no number."""
 COUNT_AS_ONE: dict[str, tuple[str, ...]] = {}
 """Values of a key that make the same numbers."""
@@ -31,11 +31,9 @@ class Workflow:
     figures = (
         *(f"style_figure{number}" for number in range(1, 9)),
         "style_styles",
-        "style_sizes",
         "style_presets",
         "style_initialisations",
         "style_training",
-        "style_motion",
     )
     products = products(figures, ("style_table1", "style_scores"))
 

@@ -3,7 +3,6 @@
 import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
@@ -15,7 +14,7 @@ from triptych.core.device import describe_device
 from triptych.core.progress import Progress
 from triptych.style.data.backbone import Backbone
 from triptych.style.data.images import resize
-from triptych.style.optimise.choices import Choices
+from triptych.style.optimise.choices import NOTEBOOK, Choices
 from triptych.style.optimise.gatys import optimise
 
 T = TypeVar("T")
@@ -33,20 +32,6 @@ def timed(call: Callable[[], T], device: torch.device) -> tuple[T, float]:
 def _synchronise(device: torch.device) -> None:
     if device.type == "cuda":
         torch.cuda.synchronize(device)
-
-
-@dataclass(frozen=True)
-class OptimisationTiming:
-    """Settings of Version 1's timing: image sizes, evaluations, and images at once.
-
-    stated: evaluations that the table scales seconds to;  settings: a name for the rows
-    """
-
-    sizes: Sequence[int]
-    evaluations: int
-    stated: int
-    batch: int
-    settings: str
 
 
 COLUMNS = [
@@ -71,44 +56,48 @@ def optimisation_times(
     photographs: Tensor,
     painting: Tensor,
     backbones: Mapping[str, tuple[Backbone, Choices]],
-    timing: OptimisationTiming,
+    sizes: Sequence[int],
+    *,
+    evaluations: int,
+    stated: int,
     device: torch.device,
 ) -> pd.DataFrame:
     """Version 1's half of Table I: seconds an image, as rows of COLUMNS.
 
-    photographs [n, 3, H, W] in [0, 1] are optimised a batch at a time, squashed to each size, as
-    the paper's were; a batch's seconds are shared evenly among its images.
+    photographs [n, 3, H, W] in [0, 1] are optimised one at a time, squashed to each size, as the
+    paper's were. stated: evaluations that the table scales seconds to.
     """
     rows = []
-    kinds = list(itertools.product(backbones, timing.sizes))
+    kinds = list(itertools.product(backbones, sizes))
     with Progress("optimisation", len(kinds) * len(photographs), "images") as progress:
         for name, size in kinds:
             backbone, choices = backbones[name]
-            contents = torch.stack([resize(image, size, "squashed") for image in photographs])
+            squashed = [resize(image, size, "squashed") for image in photographs]
+            contents = torch.stack(squashed).to(device)
             style = resize(painting, size, "squashed")[None].to(device)
             run = partial(_optimise_from_zero, backbone, choices, style)
-            run(contents[: timing.batch].to(device), 2)
-            for first in range(0, len(contents), timing.batch):
-                chosen = contents[first : first + timing.batch].to(device)
-                done, seconds = timed(partial(run, chosen, timing.evaluations), device)
-                for i in range(len(chosen)):
-                    rows.append(
-                        {
-                            "version": 1,
-                            "backbone": name,
-                            "size": size,
-                            "image": first + i,
-                            "repeat": 0,
-                            "seconds": seconds / len(chosen),
-                            "batch": len(chosen),
-                            "evaluations": timing.evaluations,
-                            "evaluations_done": done[i],
-                            "evaluations_stated": timing.stated,
-                            "settings": timing.settings,
-                            "precision": choices.precision,
-                        }
-                    )
-                progress.advance(len(chosen))
+            run(contents[:1], 2)
+            for index in range(len(contents)):
+                done, seconds = timed(
+                    partial(run, contents[index : index + 1], evaluations), device
+                )
+                rows.append(
+                    {
+                        "version": 1,
+                        "backbone": name,
+                        "size": size,
+                        "image": index,
+                        "repeat": 0,
+                        "seconds": seconds,
+                        "batch": 1,
+                        "evaluations": evaluations,
+                        "evaluations_done": done[0],
+                        "evaluations_stated": stated,
+                        "settings": NOTEBOOK,
+                        "precision": choices.precision,
+                    }
+                )
+                progress.advance()
     return _on_device(rows, device)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from triptych.style.optimise.choices import NOTEBOOK, OURS, timed_choices
+from triptych.style.optimise.choices import NOTEBOOK, timed_choices
 from triptych.style.report.runs import described, history_long
 from triptych.style.report.tables import PAPER_ARCHITECTURES, is_gpu
 
@@ -26,8 +26,7 @@ PHOTOGRAPH = (427, 640)
 class Run:
     """Data that the claims compare, by the names of `Workflow.claims`' files.
 
-    timing: of the notebook's settings and Version 2 alone, as `like_for_like` returns it
-    architectures: by role
+    timing: without images that diverged. architectures: by role
     """
 
     runs: pd.DataFrame
@@ -139,10 +138,8 @@ def planned_facts(workflow: Any, on_gpu: bool) -> dict[str, Any]:
 
 
 def like_for_like(timing: pd.DataFrame) -> pd.DataFrame:
-    """Version 2, and Version 1 by the notebook's settings, without images that diverged: their
-    seconds are of fewer evaluations."""
-    done = timing["evaluations_done"] == timing["evaluations"]
-    return timing[done & (timing["settings"].fillna("") != OURS)]
+    """Seconds without images that diverged: theirs are of fewer evaluations."""
+    return timing[timing["evaluations_done"] == timing["evaluations"]]
 
 
 def by_image(timing: pd.DataFrame, backbone: str, size: int) -> pd.Series:

@@ -176,25 +176,6 @@ def paintings_figure(long: pd.DataFrame, files: Files) -> Figure:
 
 
 @saying_missing
-def sizes_figure(long: pd.DataFrame, files: Files) -> Figure:
-    """Results of Version 1 by size, a row a backbone, content and style at their left.
-
-    long: as `results_long` returns it, for the experiment `sizes`. All are shown equally high.
-    """
-    runs = long.drop_duplicates("run")
-    sources = _sources(runs.iloc[0], files)
-    backbones = [of_backbone for _, of_backbone in runs.groupby("backbone", sort=False)]
-    rows = []
-    for number, of_backbone in enumerate(backbones):
-        row: Row = [sources[number]] if len(backbones) == 2 else [*sources]
-        for _, run in of_backbone.sort_values("size").iterrows():
-            row.append(_result(long, run, files, f"{run['size']} pixels"))
-        rows.append(row)
-    names = [_backbone(of_backbone.iloc[0]) for of_backbone in backbones]
-    return picture_figure(rows, row_labels=names, tallest=2.1)[0]
-
-
-@saying_missing
 def high_resolution_figure(long: pd.DataFrame, files: Files) -> Figure:
     """Figure 8: a large content image, the style and the result of Version 2, with a detail.
 

@@ -1,24 +1,21 @@
-"""Figures of Version 2: its training, and its videos."""
+"""The figure of the training of Version 2."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import matplotlib
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from triptych.report.palette import INK, MUTED, STYLE, spoken
+from triptych.report.palette import INK, STYLE, spoken
 from triptych.report.tables import with_cells
-from triptych.style.report.figures_losses import draw_bar, logarithmic
+from triptych.style.report.figures_losses import logarithmic
 from triptych.style.report.labels import (
     TERM_COLOURS,
     VARIANT_COLOURS,
-    VARIANT_LABELS,
-    network_title,
 )
 from triptych.style.report.panels import Panel, picture_figure, read_picture
 
@@ -84,57 +81,3 @@ def _held_out(axes: Axes, totals: pd.DataFrame) -> None:
 
 def _columns(line: pd.DataFrame, across: str) -> tuple[pd.Series, pd.Series]:
     return line[across], line["value"]
-
-
-def video_long(flicker: pd.DataFrame, speed: pd.DataFrame, *, scale: str) -> pd.DataFrame:
-    """Flicker of every frame (`flicker_ratio`: warped error of the stylised frames over that of the
-    source) and frames per second of every repeat, of rows of flicker.csv and speed.csv."""
-    ratios = flicker.rename(columns={"ratio": "value"}).assign(measure="flicker_ratio")
-    rates = speed.rename(columns={"frames_per_second": "value"}).assign(measure="frames_per_second")
-    parts = ((ratios, "stylised / source"), (rates, "frames per second"))
-    cells = [with_cells(part, unit=unit, scale=scale) for part, unit in parts]
-    return pd.concat(cells, ignore_index=True)
-
-
-def video_figure(long: pd.DataFrame, strips: Sequence[str | Path]) -> Figure:
-    """Strips of frames, in folders {painting}/{variant}, above flicker by frame and speed by
-    batch."""
-    rows: list[list[Panel]] = []
-    for path in strips:
-        strip = read_picture(path)
-        source, stylised = np.split(strip, [strip.shape[0] // 2])
-        # Every strip shows the same frames of the source above its own.
-        if not rows:
-            rows.append([Panel(source, "Source")])
-        rows.append([Panel(stylised, network_title(path))])
-    figure, (left, right) = picture_figure(rows, tallest=2.4, charts=2, chart_height=2.0)
-    with matplotlib.rc_context(STYLE):
-        _flicker(left, long[long["measure"] == "flicker_ratio"])
-        _speed(right, long[long["measure"] == "frames_per_second"])
-    return figure
-
-
-def _flicker(axes: Axes, flicker: pd.DataFrame) -> None:
-    for key, rows in flicker.dropna(subset="value").groupby(["painting", "variant"], sort=False):
-        line, (painting, variant) = rows.sort_values("frame"), map(str, key)
-        named = f"{spoken(painting)}, {VARIANT_LABELS[variant]}: mean {line['value'].mean():.2f}"
-        colour = VARIANT_COLOURS[variant]
-        axes.plot(*_columns(line, "frame"), color=colour, linewidth=1.3, label=named)
-    dashes = (0, (2, 2))
-    axes.axhline(1, color=MUTED, linewidth=0.9, linestyle=dashes, label="as steady as the source")
-    count = 1 + flicker.groupby(["painting", "variant"]).ngroups
-    # Room for the legend above the lines; a film that stands still has no ratio, only NaN.
-    axes.set_ylim(0, max(1.0, float(flicker["value"].max())) * (1.1 + 0.1 * count))
-    axes.set(title="Flicker", xlabel="frame", ylabel="warped error / the source's own")
-    axes.grid(axis="x", visible=False)
-    axes.legend(loc="upper left", fontsize=7.2)
-
-
-def _speed(axes: Axes, cells: pd.DataFrame) -> None:
-    batches = sorted(set(cells["batch"]))
-    for place, batch in enumerate(batches):
-        draw_bar(axes, place, cells[cells["batch"] == batch]["value"], VARIANT_COLOURS["plain"])
-    axes.set_xticks(range(len(batches)), [f"{batch:g}" for batch in batches])
-    axes.set(xlim=(-0.7, max(len(batches) - 0.3, 0.7)), ylim=(0, None), title="Speed")
-    axes.grid(axis="x", visible=False)
-    axes.set(xlabel="frames stylised at once", ylabel="frames a second")

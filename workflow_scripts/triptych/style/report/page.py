@@ -12,8 +12,7 @@ from triptych.report.palette import spoken
 from triptych.report.tables import TIMES, number
 from triptych.style.data.missing import missing_among
 from triptych.style.report.labels import network_title
-from triptych.style.report.tables import SCALED, table1_table
-from triptych.style.report.tables_beyond import networks_table, quality_table
+from triptych.style.report.tables import SCALED, quality_table, table1_table
 
 TITLES = {
     "style_styles": "Version 2: photographs in every style of this run, each in one pass.",
@@ -25,11 +24,9 @@ TITLES = {
     "style_figure6": "Figure 6. Results by optimizer.",
     "style_figure7": "Figure 7. Version 1: a photograph in several styles.",
     "style_figure8": "Figure 8. Version 2: a large image and a detail.",
-    "style_sizes": "Version 1 at several sizes of the image.",
     "style_presets": "Beyond the paper: its text, its code, and tuned settings.",
     "style_initialisations": "Beyond the paper: what a start keeps.",
     "style_training": "Beyond the paper: training a network.",
-    "style_motion": "Beyond the paper: frames, flicker and speed.",
 }
 
 KEYS = {
@@ -38,7 +35,7 @@ KEYS = {
     "losses": ("style.experiments.losses", "style.timing.losses"),
     "optimizers": ("style.experiments.optimizers", "style.optimize"),
     "choices": ("style.experiments.presets", "style.experiments.initialisations"),
-    "gallery": ("style.experiments.paintings", "style.experiments.sizes", "style.stylised.large"),
+    "gallery": ("style.experiments.paintings", "style.stylised.large"),
     "networks": ("style.networks", "style.network", "style.losses", "style.training"),
     "video": ("style.video", "style.networks"),
     "quality": ("style.quality", "style.backbones.validation"),
@@ -104,8 +101,7 @@ def style_sections(
 ) -> list[Section]:
     """The study's sections.
 
-    frames: the long tables of results/tables (table1, scores), and the rows of
-    stylised/*/runs.csv (stylised). videos: finished files in folders
+    frames: the long tables of results/tables (table1, scores). videos: finished files in folders
     {painting}/{variant}. figures: by name, as TITLES has them. weights: of the backbones. missing:
     reasons of pictures that could not be had, by name.
     """
@@ -116,7 +112,6 @@ def style_sections(
     versions = [VERSIONS, *(text for name, text in WEIGHTS.items() if name in weights)]
     versions += [MISSING.format(*picture) for picture in missing.items()]
     seconds = [table1_table(frames["table1"])]
-    networks = [networks_table(frames["stylised"])]
     films = [page_video(path) for path in videos]
     folded: dict[str, Any] = {"opened": ()}
     return [
@@ -142,7 +137,7 @@ def style_sections(
             "gallery",
             "Results",
             GALLERY,
-            shown("figure7", "sizes", "figure8"),
+            shown("figure7", "figure8"),
             opened=("style_figure7",),
         ),
         Section(
@@ -150,16 +145,13 @@ def style_sections(
             "Networks and their training",
             TRAINING,
             shown("training"),
-            networks,
             **folded,
         ),
         Section(
             "video",
             "Video",
             VIDEO,
-            shown("motion"),
-            [],
-            films,
+            videos=films,
             opened=[film.name for film in films[:1]],
         ),
         Section("quality", "Quality", QUALITY, [], [quality_table(frames["scores"])], **folded),

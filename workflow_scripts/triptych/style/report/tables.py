@@ -1,11 +1,12 @@
-"""Table I of the style study: seconds an image, published beside ours."""
+"""Tables of the style study: seconds an image beside the published ones (Table I), and quality."""
 
 from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 
-from triptych.report.palette import label
+from triptych.report.palette import label, spoken
+from triptych.report.statistics import Interval, mean_interval
 from triptych.report.tables import (
     DASH,
     TIMES,
@@ -15,8 +16,12 @@ from triptych.report.tables import (
     percent,
     with_cells,
 )
-from triptych.style.optimise.choices import OURS
-from triptych.style.report.labels import ARCHITECTURE_LABELS
+from triptych.style.report.labels import (
+    ARCHITECTURE_LABELS,
+    EXPERIMENT_LABELS,
+    MEASURE_LABELS,
+    ORIGIN_LABELS,
+)
 
 PAPER_ARCHITECTURES = {"alexnet": "alexnet", "vgg": "vgg19"}
 PAPER_EVALUATIONS = 700  # their notebook's; the text gives no number
@@ -27,10 +32,14 @@ COLUMNS = {
     "vgg": ("Version 1, VGG", "v1_vgg_s"),
     "network": ("Version 2, network", "v2_s"),
 }
-BATCHED = {"alexnet": "alexnet_batched", "vgg": "vgg_batched"}
-"""Version 1 by our own settings, in batches; the other columns are the notebook's."""
 SPEEDUPS = ("speedup_low", "speedup_high")
 RUN, SCALED = "run", "scaled"
+
+GROUPED = "paintings"
+"""Version 1's runs of this experiment differ in their content and count together."""
+
+RESULT = ["version", "experiment", "painting", "result", "origin"]
+"""What tells one result from another in the table of quality."""
 
 
 def is_gpu(device: str) -> bool:
@@ -51,16 +60,15 @@ def table1_long(
     timing: rows of timing/images.csv. published: image_size, v1_alexnet_s, v1_vgg_s, v2_s,
     speedup_low, speedup_high. architectures: of the roles vgg and alexnet. width: of the network.
 
-    Version 1 stands by the notebook's settings, and once more by our own (BATCHED), which are never
-    `comparable`. An image that diverged is left out. `counts` tells the seconds of the evaluations
-    that were run from those scaled in proportion to `evaluations_stated`; `comparable` whether
-    architecture, evaluations and the kind of device are the paper's.
+    An image that diverged is left out. `counts` tells the seconds of the evaluations that were run
+    from those scaled in proportion to `evaluations_stated`; `comparable` whether architecture,
+    evaluations and the kind of device are the paper's.
     """
     cells = []
     done = timing[timing["evaluations_done"] == timing["evaluations"]]
-    for _, group in done.groupby(["backbone", "size", done["settings"].fillna("")]):
+    for (backbone, size), group in done.groupby(["backbone", "size"]):
         first = group.iloc[0]
-        backbone, run = str(first["backbone"]), int(first["evaluations"])
+        run = int(first["evaluations"])
         # Repeats of one image are no new images: they are averaged first.
         images = group.groupby("image")["seconds"].mean()
         stated = int(first["evaluations_stated"]) or run
@@ -68,9 +76,9 @@ def table1_long(
             factor = evaluations / run if run else 1.0
             cells.append(
                 {
-                    "size": int(first["size"]),
-                    "column": BATCHED[backbone] if first["settings"] == OURS else backbone,
-                    "architecture": architectures.get(backbone, f"width {width}"),
+                    "size": size,
+                    "column": backbone,
+                    "architecture": architectures.get(str(backbone), f"width {width}"),
                     "counts": count,
                     "evaluations": evaluations,
                     "images": len(images),
@@ -103,7 +111,7 @@ def _with_published(frame: pd.DataFrame, published: pd.DataFrame) -> pd.DataFram
         "size", list(COLUMNS), "column", "published"
     )
     both = frame.merge(printed, on=["size", "column"], how="outer")
-    order = [*COLUMNS, *BATCHED.values()]
+    order = list(COLUMNS)
     return both.fillna({"counts": RUN, "device": "", "architecture": ""}).sort_values(
         ["size", "column", "counts"],
         key=lambda column: column.map(order.index) if column.name == "column" else column,
@@ -118,16 +126,15 @@ def _speedups(frame: pd.DataFrame, published: pd.DataFrame, scale: str) -> pd.Da
         network = of_size[of_size["column"] == "network"]["value"]
         # Where nothing was scaled, what was run is what the table states.
         for count in dict.fromkeys(of_size["counts"]):
-            first = of_size[of_size["column"].isin(BATCHED) & (of_size["counts"] == count)]
+            first = of_size[(of_size["column"] != "network") & (of_size["counts"] == count)]
             ratios = first["value"] / network.iloc[0]
-            for column, ratio in (("speedup_low", ratios.min()), ("speedup_high", ratios.max())):
-                like = of_size[of_size["column"].isin(COLUMNS)]
+            for column, ratio in zip(SPEEDUPS, (ratios.min(), ratios.max()), strict=True):
                 rows.append(
                     {
                         **{"size": size, "column": column, "counts": count, "value": ratio},
                         "published": printed[column].get(size, np.nan),
                         "evaluations": first["evaluations"].max(),
-                        "comparable": bool(like["comparable"].all()),
+                        "comparable": bool(of_size["comparable"].all()),
                     }
                 )
     return with_cells(pd.DataFrame(rows), unit="times as fast", scale=scale)
@@ -146,8 +153,6 @@ def table1_table(long: pd.DataFrame) -> Table:
             columns.append((name, f"scaled to {cells['evaluations'].max():.0f}"))
         if compared.any():
             columns.append((name, "difference"))
-        if column in BATCHED:
-            columns.append((name, "in batches"))
     columns += [("Speed-up", "published"), ("Speed-up", "ours")]
     rows = []
     for size, of_size in long.groupby("size"):
@@ -161,9 +166,6 @@ def table1_table(long: pd.DataFrame) -> Table:
                 cell = cells.loc[[shown if shown in cells.index else RUN]]
                 same = _is_true(cell["comparable"]).iloc[0]
                 line.append(percent(cell["difference_percent"].iloc[0], 1) if same else DASH)
-            if column in BATCHED:
-                batched = of_size[of_size["column"] == BATCHED[column]].set_index("counts")
-                line.append(_seconds(batched, RUN))
         speed = of_size[of_size["column"].isin(SPEEDUPS)].set_index(["column", "counts"])
         line += [_range(speed, RUN, "published"), _range(speed, shown, "value")]
         rows.append(tuple(line))
@@ -200,8 +202,7 @@ def _range(speed: pd.DataFrame, count: str, column: str) -> str:
 
 def _caption(long: pd.DataFrame, scaled: bool) -> str:
     ours = long[long["value"].notna() & (long["unit"] == "seconds") & (long["counts"] == RUN)]
-    first = ours[ours["column"].isin(BATCHED)]
-    batched = ours[ours["column"].isin(BATCHED.values())]
+    first = ours[ours["column"] != "network"]
     evaluations = sorted({int(count) for count in first["evaluations"].dropna()})
     named = [label(ARCHITECTURE_LABELS, str(name)) for name in first["architecture"].unique()]
     network = ours[ours["column"] == "network"]["architecture"]
@@ -220,15 +221,69 @@ def _caption(long: pd.DataFrame, scaled: bool) -> str:
             "Scaled seconds are in proportion to the evaluations and were not measured; the "
             "speed-up is that of the scaled seconds."
         )
-    if len(batched):
-        parts.append(
-            f"In batches: of {int(batched['batch'].max())} images, a history of 10 pairs, clamped "
-            "at the end; a batch's seconds are shared evenly."
-        )
-    timed = long[long["value"].notna() & ~long["column"].isin(BATCHED.values())]
-    if not _is_true(timed["comparable"]).all():
+    if not _is_true(long.loc[long["value"].notna(), "comparable"]).all():
         parts.append(
             "No difference is shown where architecture, evaluations or the kind of device are not "
             "the paper's."
         )
     return " ".join(parts)
+
+
+def quality_long(quality: pd.DataFrame, stylised: pd.DataFrame, *, scale: str) -> pd.DataFrame:
+    """Each measure's mean and 95% interval over images, of rows of quality.csv and of
+    stylised/*/runs.csv. Version 1's results count together by painting in the experiment
+    `paintings`, and run by run elsewhere; Version 2's by painting."""
+    origins = stylised.drop_duplicates("painting").set_index("painting")["origin"]
+    frame, second = quality.copy(), quality["version"] == 2
+    frame["experiment"] = frame["experiment"].fillna("").mask(second, "")
+    together = second | (frame["experiment"] == GROUPED)
+    frame["result"] = frame["run"].mask(together, frame["painting"])
+    frame["origin"] = frame["painting"].map(origins).where(second).fillna("")
+    rows = []
+    for _, group in frame.groupby(RESULT, sort=False):
+        for measure in MEASURE_LABELS:
+            values = group[measure].dropna().to_numpy()
+            of = mean_interval(values) if len(values) else Interval(*[np.nan] * 3)
+            row = {**group.iloc[0][RESULT], "measure": measure, "images": len(values)}
+            rows.append({**row, "value": of.estimate, "low": of.low, "high": of.high})
+    return with_cells(pd.DataFrame(rows), unit="", scale=scale)
+
+
+def quality_table(long: pd.DataFrame) -> Table:
+    """Lay out `quality_long`: Version 2 first, then Version 1 experiment by experiment."""
+    frame = long.fillna({"experiment": "", "origin": ""})
+    order = {name: place for place, name in enumerate(["", *EXPERIMENT_LABELS])}
+    frame["order"] = frame["experiment"].map(order).fillna(len(order))
+    rows = []
+    for _, cells in frame.sort_values("order", kind="stable").groupby(RESULT, sort=False):
+        first = cells.iloc[0]
+        named = f"Version 1, {label(EXPERIMENT_LABELS, str(first['experiment']))}"
+        if first["version"] == 2:
+            named = f"Version 2, network {label(ORIGIN_LABELS, str(first['origin']))}"
+        elif first["experiment"] != GROUPED:
+            named += f" {str(first['result']).replace('_', ' ')}"
+        line = [named, spoken(str(first["painting"])), number(cells["images"].max(), 0)]
+        for measure in MEASURE_LABELS:
+            cell = cells[cells["measure"] == measure].iloc[0]
+            digits = 2 if measure in ("ssim_luma", "edge_correlation") else 3
+            text = number(cell["value"], digits)
+            if pd.notna(cell["low"]):
+                text += f" [{cell['low']:.{digits}f}, {cell['high']:.{digits}f}]"
+            line.append(text)
+        rows.append(tuple(line))
+    return Table(
+        name="style_scores",
+        title="Quality of every result.",
+        caption=(
+            "Mean and 95% interval over images; one image has none. Structure: "
+            "structural similarity of luminance to the content; edges: correlation of edge maps. "
+            "Both are best at 1. Style: distance of Gram matrices to the painting on a backbone "
+            "that no result was optimised with; colour: sliced Wasserstein distance. Both are "
+            "best at 0. A result that changes nothing keeps all structure and has no style."
+        ),
+        columns=tuple(
+            ("", name) for name in ("Result", "Style", "Images", *MEASURE_LABELS.values())
+        ),
+        rows=tuple(rows),
+        keys=2,
+    )

@@ -1,5 +1,5 @@
 """Stylising videos: decoding, network and encoding side by side (section IV-B 11 of the paper);
-and a stylised video's properties, speed and strip of frames."""
+and a stylised video's properties, and speed."""
 
 import logging
 import time
@@ -9,7 +9,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from fractions import Fraction
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -272,23 +271,3 @@ def frame_speeds(
     columns = ["batch", "repeat", "frames", "seconds", "frames_per_second"]
     table = pd.DataFrame(rows, columns=columns)
     return table.sort_values(["batch", "repeat"], ignore_index=True)
-
-
-def write_strip(
-    path: str | Path, source: str | Path, frames_path: str | Path, count: int = 6, height: int = 180
-) -> None:
-    """A picture of `count` evenly spaced frames of the source above the stylised ones."""
-    import cv2
-    from PIL import Image
-
-    stylised, original = probe(frames_path), probe(source)
-    chosen = {int(n) for n in np.linspace(0, stylised.frames - 1, count).round()}
-    rows = []
-    for info in (original, stylised):
-        taken = enumerate(islice(read_frames(info), max(chosen) + 1))
-        frames = [frame for number, (frame, _) in taken if number in chosen]
-        width = max(1, round(info.width * float(original.pixel_aspect) * height / info.height))
-        rows.append([cv2.resize(f, (width, height), interpolation=cv2.INTER_AREA) for f in frames])
-    strip = np.vstack([np.hstack(row) for row in rows])
-    with atomic_path(path) as temporary:
-        Image.fromarray(strip).save(temporary, format="PNG")
