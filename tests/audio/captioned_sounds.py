@@ -9,7 +9,6 @@ import torch
 from stops import Never
 
 from triptych.apps.sounds.adapting.adapting import adapt
-from triptych.apps.sounds.adapting.recordings import read_recordings
 from triptych.audio.models.retrieval import build_model, save_model
 from triptych.audio.models.sentence_encoders.bert import Settings as BertSettings
 from triptych.audio.models.settings import ModelSettings
@@ -69,6 +68,5 @@ def write_model(folder: Path, **about: object) -> Path:
 
 def run(folder: Path, to: str = "adapted", stop=None):
     """Adapt `folder`/model with `folder`'s recordings."""
-    recordings = read_recordings(folder / "pairs.csv", folder / "sounds")
-    places = folder / "model", folder / "sounds"
-    return adapt(*places, recordings, folder / to, torch.device("cpu"), stop or Never())
+    places = [folder / name for name in ("model", "pairs.csv", "sounds", to)]
+    return adapt(*places, torch.device("cpu"), stop or Never())

@@ -84,4 +84,4 @@ def test_a_cache_that_cannot_be_written_is_told_before_anything_is_fetched(
     for command in (["plan"], ["demo"], ["weights"]):
         assert main(command) == 2
         assert "XDG_CACHE_HOME" in capsys.readouterr().err
-    assert doctor.home().status == doctor.FAILS
+    assert doctor.cache().status == doctor.FAILS

@@ -1,74 +1,183 @@
-"""Rules that are killed at random moments, and run again, end with an unbroken run's bytes."""
+"""Snakemake that is killed, alone or with its jobs, and code that is edited while it runs."""
 
+import itertools
 import os
 import random
 import re
-import signal
+import shutil
+import subprocess
+import sys
 import time
+from contextlib import suppress
+from pathlib import Path
+from signal import SIGKILL
 
 import pytest
-from killing import Workplace
-from slow_rules import RESUMING, SLOW_RULES
-from whole_runs import Run, checkout_like
+import warm
+import yaml
+from tiny_checkout import TINY, Checkout, copy_checkout
 
-from triptych.core.stopping import SAVED_EXIT_CODE
+from triptych.core.config import merged
 
 pytestmark = pytest.mark.slow
 
-KILLS = int(os.environ.get("TRIPTYCH_KILLS", "1"))
-"""How often a rule is killed, and where 1, those alone that resume: `make faults` says 3."""
+TIMES = int(os.environ.get("TRIPTYCH_MOMENTS", "1"))
+"""How many random moments are tried of each: `make faults` says 30."""
+TRAININGS = {
+    "style_optimize": "results/style/optimize/losses/runs.csv",
+    "style_train": "results/style/networks/mosaic/plain/network.safetensors",
+    "audio_pretrain": "results/audio/models/mini_n-mini_roberta/leak_free/pretrained",
+    "rl_train": "results/rl/hopper/narrow/bcq-paper/policies.safetensors",
+}
+"""The rules that resume from a checkpoint, with an output of a job."""
+TRAINED = TRAININGS["rl_train"]
+LONGER = {
+    "rl": {"training": {"updates": 1500, "checkpoint_every": 30}, "evaluation": {"every": 750}},
+    "style": {
+        "optimize": {"evaluations": 40},
+        "experiments": {"losses": {"evaluations": 40}},
+        "training": {"schedule": {"batches": 40, "checkpoint_every": 2}},
+    },
+    "audio": {"stages": {"common": {"checkpoint_minutes": 1e-4}, "pretraining": {"epochs": 3}}},
+}
+"""Laid over TINY: every training lasts some seconds, with many checkpoints."""
+
+
+class Run:
+    """A run of Snakemake in a checkout, in a group of processes of its own."""
+
+    def __init__(self, checkout: Checkout, *arguments: str, python: list[str]) -> None:
+        self._root = checkout.root
+        self._log = self._root / "printed.log"
+        command = [*python, "-m", "snakemake", "--cores", "2", "--configfile", "tiny.yaml"]
+        with self._log.open("w") as printed:
+            self._process = subprocess.Popen(
+                [*command, *arguments],
+                cwd=self._root,
+                env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
+                stdout=printed,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def wait_for(self, pattern: str) -> None:
+        """Wait until there is a file of this pattern."""
+        while not any(self._root.glob(pattern)):
+            assert self._process.poll() is None, self._log.read_text()
+            time.sleep(0.01)
+
+    def printed(self) -> str:
+        """All that it has printed, once it has ended."""
+        self._process.wait()
+        return self._log.read_text()
+
+    def kill(self, alone: bool = False) -> None:
+        """SIGKILL for Snakemake and all its jobs, or for Snakemake alone."""
+        with suppress(ProcessLookupError):  # it has just ended
+            (os.kill if alone else os.killpg)(self._process.pid, SIGKILL)
+        self._process.wait()
 
 
 @pytest.fixture(scope="module")
-def workplace(tmp_path_factory):
-    return Workplace(tmp_path_factory.mktemp("killed"), list(SLOW_RULES.values()))
+def undisturbed(tmp_path_factory) -> Checkout:
+    """A checkout in which every training has run; not to be changed."""
+    checkout = copy_checkout(tmp_path_factory.mktemp("undisturbed"))
+    (checkout.root / "tiny.yaml").write_text(yaml.safe_dump(merged(TINY, LONGER)))
+    checkout.snakemake(*TRAININGS.values())
+    return checkout
 
 
-@pytest.mark.parametrize("rule", SLOW_RULES if KILLS > 1 else RESUMING)
-def test_a_rule_that_is_stopped_and_killed_ends_with_an_unbroken_runs_bytes(workplace, rule):
-    """A training is asked to stop first, and saves."""
+@pytest.fixture
+def checkout(undisturbed, tmp_path) -> Checkout:
+    """A copy of it, file times kept, without checkpoints."""
+    root = shutil.copytree(undisturbed.root, tmp_path / "checkout", symlinks=True)
+    shutil.rmtree(root / "results/checkpoints")
+    return Checkout(root)
+
+
+def moment(name: str, seconds: float) -> None:
+    """Wait for a random time, which TRIPTYCH_SEED repeats."""
     seed = os.environ["TRIPTYCH_SEED"]
-    moments = random.Random(f"{seed} {rule}")
-    job = workplace.job(SLOW_RULES[rule])
-    assert job.rule == rule
-    unbroken = workplace.unbroken(job)
-    workplace.forget(job)
-    if rule in RESUMING:
-        process = workplace.start(job)
-        workplace.wait_for_states(job, process, 1)
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(300) == SAVED_EXIT_CODE
-    for number in range(KILLS):
-        within = rule in RESUMING and number == KILLS // 2
-        after = workplace.kill(job, unbroken.seconds, moments, within)
-        print(f"seed {seed}: killed after {after:.3f} of {unbroken.seconds:.3f} s")
-    workplace.finish(job)
-    assert workplace.outputs(job) == unbroken.outputs
-    assert workplace.files() == unbroken.files
-    if rule in RESUMING:
-        assert re.search(r"resuming( at \w+|:) [1-9]", workplace.attempts(job))
-
-
-def test_a_run_of_snakemake_locks_its_folder_and_killed_with_its_jobs_ends_with_the_same_bytes(
-    workplace, tmp_path
-):
-    seed = os.environ["TRIPTYCH_SEED"]
-    moments = random.Random(f"{seed} snakemake")
-    job = workplace.job(SLOW_RULES["rl_train"])
-    checkout = checkout_like(workplace, tmp_path)
-    run = Run(checkout, "rl")
-    run.wait_for(".snakemake/locks/*")
-    with pytest.raises(AssertionError) as refused:
-        checkout.snakemake(*job.output)
-    for words in ("cannot be locked", str(tmp_path), "no other Snakemake process", "--unlock"):
-        assert words in str(refused.value)
-    run.wait_for("results/logs/rl_train/*.log")
-    after = moments.uniform(0, 1)
+    after = random.Random(f"{seed} {name}").uniform(0, seconds)
+    print(f"seed {seed}: after {after:.3f} s")
     time.sleep(after)
-    run.kill()
-    print(f"seed {seed}: killed {after:.3f} s into rl_train")
-    checkout.snakemake("--unlock")
-    checkout.snakemake(*job.output)
-    made = {name: (tmp_path / name).read_bytes() for name in job.output}
-    assert made == workplace.unbroken(job).outputs
-    assert not list((tmp_path / "results").rglob(".partial-*"))
+
+
+def made(checkout: Checkout, output: str) -> dict[str, bytes]:
+    """What a training made, measured seconds left out; nothing is half-written."""
+    folder = (checkout.root / output).parent
+    assert not list((checkout.root / "results").rglob(".partial-*"))
+    files = {path for path in folder.rglob("*") if path.is_file()}
+    timed = {path for path in files if path.suffix == ".csv" and "seconds" in path.read_text()}
+    return {path.name: path.read_bytes() for path in files - timed}
+
+
+@pytest.mark.parametrize("rule", TRAININGS)
+def test_a_training_that_is_killed_with_its_snakemake_ends_with_an_unbroken_runs_bytes(
+    undisturbed, checkout, rule
+):
+    output = TRAININGS[rule]
+    log = f"results/checkpoints/{rule}/**/attempts.log"
+    shutil.rmtree(checkout.root / f"results/logs/{rule}")
+    for number in range(TIMES):
+        run = Run(checkout, "--forcerun", rule, "--", output, python=warm.COMMAND)
+        run.wait_for(f"results/checkpoints/{rule}/**/state.pt")
+        moment(f"{rule} {number}", 1)
+        run.kill()
+        checkout.snakemake("--unlock")
+    checkout.snakemake(output)
+    attempts = "".join(path.read_text() for path in checkout.root.glob(log))
+    assert re.search(r"resuming( at \w+|:) [1-9]", attempts)
+    assert made(checkout, output) == made(undisturbed, output)
+
+
+JOURNAL = """    def save(self, state: dict[str, Any]) -> None:
+        import time
+        with open("journal", "a") as journal:
+            print(os.getpid(), file=journal)
+        time.sleep(0.02)
+"""
+
+
+def test_jobs_of_a_snakemake_that_was_killed_alone_and_of_the_next_never_write_together(
+    undisturbed, checkout
+):
+    """Each save notes who saves: whoever has begun to, is alone until it has ended."""
+    checkout.edit("workflow_scripts/triptych/core/job_lock.py", "BEAT = 5.0", "BEAT = 0.5")
+    signature = "    def save(self, state: dict[str, Any]) -> None:\n"
+    checkout.edit("workflow_scripts/triptych/core/checkpoint.py", signature, JOURNAL)
+    journal = checkout.root / "journal"
+    for number in range(TIMES):
+        journal.with_name(f"journal-{number}").touch()
+        before = len(journal.read_text()) if journal.exists() else 0
+        run = Run(checkout, "--forcerun", "rl_train", "--", TRAINED, python=[sys.executable])
+        while not journal.exists() or len(journal.read_text()) == before:
+            run.wait_for("journal-*")  # fails where the run has ended
+            time.sleep(0.01)
+        with pytest.raises(AssertionError) as refused:
+            checkout.snakemake(TRAINED)
+        for words in ("cannot be locked", "no other Snakemake process", "--unlock"):
+            assert words in str(refused.value)
+        moment(f"orphans {number}", 1)
+        run.kill(alone=True)
+        checkout.snakemake("--unlock")
+    checkout.snakemake(TRAINED, "--forcerun", "rl_train")
+    writers = [pid for pid, _ in itertools.groupby(journal.read_text().split())]
+    assert len(writers) == len(set(writers)) > 1
+    assert made(checkout, TRAINED) == made(undisturbed, TRAINED)
+
+
+def test_a_job_that_starts_after_an_edit_fails_by_the_modules_name(undisturbed, checkout):
+    """The edit is made once the job before it has begun, and taken back for the next run."""
+    edited = "workflow_scripts/triptych/rl/acting/evaluation.py"
+    shutil.rmtree(checkout.root / "results/rl")
+    shutil.rmtree(checkout.root / "results/logs/rl_collect")
+    run = Run(checkout, "--", TRAINED, python=warm.COMMAND)
+    run.wait_for("results/logs/rl_collect/*.log")
+    checkout.edit(edited, "STEPS_DRAWN = 100", "STEPS_DRAWN = 101")
+    failed = re.search(r"failed: CodeChanged: (\S+) changed", run.printed())
+    assert failed and failed[1] == edited
+    assert not Path(checkout.root / TRAINED).exists()
+    checkout.edit(edited, "STEPS_DRAWN = 101", "STEPS_DRAWN = 100")
+    checkout.snakemake(TRAINED)
+    assert made(checkout, TRAINED) == made(undisturbed, TRAINED)

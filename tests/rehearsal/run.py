@@ -1,7 +1,6 @@
 """Rehearse the scale `beyond`, or another: every rule with its true shapes, on synthetic inputs.
 
-python tests/rehearsal/run.py FOLDER [--cores N] [--scale NAME] [--overlay FILE ...] [--broken]
-  [TARGET ...]
+python tests/rehearsal/run.py FOLDER [--cores N] [--scale NAME] [--overlay FILE ...] [TARGET ...]
 
 FOLDER gets a copy of the checkout, whose resources/sources.yaml names a server on this machine, and
 the files that it serves, of the targets' studies. Run again with the same targets to go on where a
@@ -25,11 +24,9 @@ from pathlib import Path
 import pandas as pd
 import yaml
 from audio_inputs import make_audio
-from broken_sources import break_sources
 from sources import ROOT, Sources, make_rl, make_style, real_sources
 
 from triptych.apps.listing import listed_jobs
-from triptych.apps.missing import missing_page
 from triptych.scale import FILES
 
 COPIED = ("Snakefile", "config.yaml", "config", "rules", "workflow_scripts", "envs", "profiles")
@@ -144,8 +141,6 @@ def main() -> int:
     parser.add_argument("--scale", choices=SCALES, default="beyond", help="whose rules and shapes")
     said = "laid over the scale's config, such as config/clotho.yaml; it may be given again"
     parser.add_argument("--overlay", action="append", default=[], metavar="FILE", help=said)
-    said = "break some sources as real ones break (broken_sources.py), and list what is missing"
-    parser.add_argument("--broken", action="store_true", help=said)
     parser.add_argument("targets", nargs="*", default=["all"])
     given = parser.parse_intermixed_args()
     checkout, served = given.folder.resolve() / "checkout", given.folder.resolve() / "served"
@@ -160,8 +155,6 @@ def main() -> int:
     with serving(served, inputs["port"]) as address:
         if "sources" not in inputs:
             sources, environment = write_inputs(served, address, given.targets)
-            if given.broken:
-                break_sources(sources, served)
             port = int(address.rpartition(":")[2])
             inputs = {"port": port, "sources": sources, "environment": environment}
             known.write_text(yaml.safe_dump(inputs))
@@ -185,11 +178,6 @@ def main() -> int:
         f"{rules['peak_megabytes'].max():.0f} MB in a job; this run took "
         f"{(time.monotonic() - began) / 60:.1f} minutes"
     )
-    if given.broken:
-        arguments = (*given.targets, "--config", "scale=rehearsal")
-        files = [checkout / name for name in (*rehearsed, *given.overlay)]
-        print(missing_page(listed_jobs(checkout, *arguments, overlays=files)[0], checkout))
-        return 0
     if missing:
         print(f"rules of the scale {given.scale} that have not run: {', '.join(missing)}")
     if code or missing:

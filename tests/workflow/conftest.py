@@ -8,8 +8,7 @@ import shutil
 import pytest
 from tiny_checkout import ROOT, Checkout, copy_checkout
 
-from triptych.apps.listing import Job
-from triptych.apps.missing import needs_of
+from triptych.apps.listing import Job, needs_of
 
 
 @pytest.fixture(scope="session")

@@ -1,13 +1,11 @@
 """What the profile for SLURM asks for, beside the jobs that there are at the papers' scale."""
 
 import re
-import runpy
 from pathlib import Path
 
 import pytest
 import yaml
 
-from triptych.apps.plan import COSTS, read_costs
 from triptych.planning import attempts_after_the_first
 from triptych.scale import BEYOND, DEMO, OVERNIGHT, shipped
 from triptych.studies import workflows
@@ -142,15 +140,3 @@ def test_the_first_job_asks_for_every_file_that_later_jobs_download(listed, sour
                 fetched.add(variant)
     assert asked == fetched and len(asked) > 30
     assert [job["wildcards"]["study"] for job in listed if job["rule_name"] == "report_inputs"]
-
-
-SLOW = 10.0
-"""Core seconds of a demo's job that make its rule slow."""
-
-
-def test_every_slow_rule_of_the_demo_is_killed_by_the_fault_tests():
-    killed = runpy.run_path(str(ROOT / "tests" / "faults" / "slow_rules.py"))["SLOW_RULES"]
-    costs = read_costs(ROOT / COSTS, "demo")
-    measured = {rule: cost for rule, cost in costs.items() if not cost.source.endswith("scale)")}
-    assert len(measured) > 40
-    assert {rule for rule, cost in measured.items() if cost.core_seconds > SLOW} <= killed.keys()

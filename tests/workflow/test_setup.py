@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from triptych.apps.doctor import DRIVERS
-
 ROOT = Path(__file__).parents[2]
 UV = """#!/bin/sh
 case "$*" in *"--dry-run"*"--torch-backend cpu torch=="*) exit {code};; esac
@@ -37,10 +35,7 @@ def chosen(folder, uv, choice="auto", driver=None):
     return done.stdout.strip(), done.stderr
 
 
-LOCKED = re.search(r"^nvidia-cuda-runtime==(\d+)", (ROOT / "requirements.lock").read_text(), re.M)[
-    1
-]
-OLDEST = DRIVERS[int(LOCKED)]
+OLDEST = int(re.search(r"^needed=(\d+)", (ROOT / "envs" / "torch.sh").read_text(), re.M)[1])
 NEW, OLD = f"{OLDEST}.65.06", f"{OLDEST - 1}.65.06"
 """Drivers that run the locked CUDA, and do not."""
 

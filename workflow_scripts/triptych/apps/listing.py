@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -73,3 +73,14 @@ def _job(about: Mapping[str, Any]) -> Job:
         gpu=about["resources"].get("gpu", 0) > 0,
         log=log,
     )
+
+
+def needs_of(jobs: Sequence[Job]) -> list[set[int]]:
+    """For each job, positions of the jobs that make its inputs or a folder with them inside."""
+    maker = {file: number for number, job in enumerate(jobs) for file in job.outputs}
+    needs = []
+    for job in jobs:
+        paths = map(PurePosixPath, job.inputs)
+        places = {str(place) for path in paths for place in (path, *path.parents)}
+        needs.append({maker[place] for place in places if place in maker})
+    return needs

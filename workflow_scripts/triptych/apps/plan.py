@@ -12,12 +12,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from textwrap import indent
 from typing import Any, NamedTuple
 
 from triptych.apps import check_workflow, command
-from triptych.apps.listing import ALL_CORES, Job, listed_jobs
-from triptych.apps.missing import missing_page, needs_of
+from triptych.apps.listing import ALL_CORES, Job, listed_jobs, needs_of
 from triptych.core.errors import InputError
+from triptych.style.data.missing import missing_among
 
 DESCRIPTION = """\
 What a run of the workflow will take, before it starts. Snakemake counts the jobs;
@@ -92,6 +93,34 @@ def _plan(options: argparse.Namespace) -> int:
         print(f"{word} config/beyond.yaml: {totals(jobs, costs_of(jobs, source, other))}.")
     print(claims_page(config, scale, source))
     return 0
+
+
+def missing_page(jobs: Sequence[Job], root: Path) -> str:
+    """What a run has not made, and the error of each job that failed.
+
+    jobs: those that Snakemake would still start in `root`.
+    """
+    errors = {job: failure(root / job.log) for job in jobs if job.log}
+    failed = {job: error for job, error in errors.items() if error}
+    lines = []
+    if jobs:
+        lines.append(f"{len(jobs)} jobs are missing. Of them {len(failed)} failed:")
+    for job, error in failed.items():
+        lines += [f"\n{job.rule}: {', '.join(job.outputs)}", indent(error, "  ")]
+    for folder in ("paintings", "contents"):
+        for name, reason in missing_among(root.glob(f"**/results/style/{folder}/*.png")).items():
+            lines.append(f"\nThe picture {name}, which figures and page leave out:\n  {reason}")
+    return "\n".join(lines) if lines else "Nothing is missing."
+
+
+def failure(log: Path) -> str:
+    """The error that ended a job, from its log; "" where none did."""
+    if not log.is_file():
+        return ""
+    text = log.read_text(encoding="utf-8", errors="replace")
+    _, found, text = text.rpartition("Traceback (most recent call last):")
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("  ")]
+    return "\n".join(lines) if found else ""
 
 
 def costs_of(jobs: Sequence[Job], source: Path, scale: str) -> list[Cost]:

@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,29 +31,17 @@ logger = logging.getLogger(__name__)
 
 KILOBYTE, MEGABYTE = 1_000, 1_000_000
 CHUNK_BYTES = 1 << 16
-SLOWEST = 1_000  # bytes a second; what comes more slowly is given up
 CONNECT_SECONDS = 15
 LONGEST_WAIT_SECONDS = 300.0
-WORTH_RETRYING = {408, 425, 429, 500, 502, 503, 504}
+PASSING_STATUS = {408, 425, 429, 500, 502, 503, 504}
+PASSING_ERRORS = (
+    requests.ConnectionError,
+    requests.Timeout,
+    requests.exceptions.ChunkedEncodingError,
+)
 PAGE = "see docs/own-study.md"
-OTHER_SOURCES = f"Run again, perhaps without a proxy; {PAGE} for other sources."
+LOOK = f"Open the address in a browser to see why, and {PAGE} for how to get a file by hand."
 CHANGED = f"{PAGE} before correcting resources/sources.yaml or the lock file."
-ADVICE = {
-    401: f"The server wants a login: {PAGE} for how to get this file by hand.",
-    403: f"The server refuses: open the address in a browser to see why, and {PAGE}.",
-    404: "The file has moved: look for it at the source's homepage (resources/sources.yaml) and "
-    "correct the address there.",
-    410: f"The file was withdrawn: {PAGE} for other sources.",
-}
-PASSING: dict[type[Exception], str] = {
-    requests.exceptions.SSLError: "the server's certificate was refused",
-    requests.Timeout: "the server did not answer in time",
-    requests.ConnectionError: "the connection failed or was cut (no network, wrong host name, or "
-    "the server is down)",
-    urllib3.exceptions.ReadTimeoutError: "the server fell silent",
-    urllib3.exceptions.HTTPError: "the connection was cut",
-}
-"""Errors that may pass, with a description; the first that fits counts."""
 
 
 class DownloadError(RuntimeError):
@@ -61,12 +49,11 @@ class DownloadError(RuntimeError):
 
 
 class TransientError(Exception):
-    """A failure that may pass. after: seconds that the server asks to wait; slow: too few bytes
-    arrived to count as progress."""
+    """A failure that may pass. after: seconds that the server asks to wait."""
 
-    def __init__(self, reason: str, after: float = 0.0, slow: bool = False) -> None:
+    def __init__(self, reason: str, after: float = 0.0) -> None:
         super().__init__(reason)
-        self.after, self.slow = after, slow
+        self.after = after
 
 
 def download(
@@ -90,10 +77,10 @@ def download(
 
     size (bytes), sha256, its first digits sha256_start, md5, git_blob: the published ones. Where
     size or sha256 is None, that in the file `lock` holds, which the first download writes.
-    attempts: failures in a row that brought nothing new, or next to nothing for `timeout_seconds`,
-    after which the next address is tried; the pause between two doubles from `wait_seconds`, or is
-    what the server asks for. check: is given the whole file before it gets its name, and raises
-    InputError if it isn't what it should be. Raises DownloadError, and that InputError.
+    attempts: failures in a row that brought nothing new, after which the next address is tried; the
+    pause between two doubles from `wait_seconds`, or is what the server asks for. timeout_seconds:
+    of silence. check: is given the whole file before it gets its name, and raises InputError if it
+    isn't what it should be. Raises DownloadError, and that InputError.
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -169,14 +156,12 @@ class _Fetch:
             try:
                 self._request()
                 self._verify(resumed)
-                if not self._expected:
-                    self._refuse_more()
                 return
             except TransientError as failure:
                 # Only bytes beyond all earlier ones count: a server that always breaks off and
                 # cannot resume would never end.
                 have = _size_of(self._part)
-                failures = 1 if have > furthest and not failure.slow else failures + 1
+                failures = 1 if have > furthest else failures + 1
                 furthest = max(furthest, have)
                 if failures >= attempts:
                     resume = (
@@ -196,8 +181,7 @@ class _Fetch:
             with self._get() as response:
                 self._accept(response, 0)
         except requests.RequestException as error:
-            reasons = [PASSING[kind] for kind in PASSING if isinstance(error, kind)]
-            raise self._error([*reasons, type(error).__name__][0]) from None
+            raise self._error(type(error).__name__) from None
         except TransientError as failure:
             raise self._error(str(failure)) from None
 
@@ -213,58 +197,41 @@ class _Fetch:
         """Make one request; the answer is appended to the part, or replaces it."""
         part, have, headers = self._part, _size_of(self._part), {}
         version = _version(part).read_text(encoding="utf-8") if _version(part).exists() else ""
-        if have and not version and not self._has_checksum:
+        if not version and not self._has_checksum:
             have = 0  # nothing would tell whether the rest belongs to the same file
         if have:
             headers = {"Range": f"bytes={have}-", **({"If-Range": version} if version else {})}
         try:
             with self._get(**headers) as response:
-                if response.status_code == 416:
-                    # The part is the whole file already, or of one that has become shorter.
-                    if _content_range(response)[1] != have:
-                        part.unlink(missing_ok=True)
-                        raise TransientError("the file at the source is shorter: from the start")
-                    return
+                if have and response.status_code == 416:
+                    return  # the part is the whole file, or `_verify` refuses it
                 have, total = self._accept(response, have)
                 self._write(response, have, total)
-        except requests.TooManyRedirects:
-            raise self._error(
-                "one redirect after another, without an end. Open the address in a browser to see "
-                "where it leads, and correct it."
-            ) from None
-        except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
+        except PASSING_ERRORS as error:
             # Its text may hold the whole address, with whatever secret is in it.
-            for kind, reason in PASSING.items():
-                if isinstance(error, kind):
-                    raise TransientError(reason) from None
+            raise TransientError(f"the connection failed ({type(error).__name__})") from None
+        except requests.RequestException as error:
             raise self._error(f"{type(error).__name__}. Correct the address.") from None
         if _size_of(part) < (total or 1):
-            raise TransientError("the connection was cut" if total else "the answer was empty")
+            raise TransientError("the connection was cut")
 
     def _accept(self, response: requests.Response, have: int) -> tuple[int, int | None]:
         """The byte at which the answer continues, and the size of the whole file if known."""
         code, headers = response.status_code, response.headers
-        if code in WORTH_RETRYING:
+        if code in PASSING_STATUS:
             raise TransientError(f"the server answered {code}", _retry_after(response))
         if code not in (200, 206):
-            advice = ADVICE.get(code, "Open the address in a browser to see its message.")
-            raise self._error(f"the server answered {code}. {advice}")
+            raise self._error(f"the server answered {code}. {LOOK}")
         if "html" in headers.get("Content-Type", "").lower():
-            raise self._error(
-                "a web page came instead of the file (a login, terms to agree to, an error). Open "
-                f"the address in a browser to see which, and {PAGE}."
-            )
-        if (packed := headers.get("Content-Encoding", "identity")) != "identity":
-            raise self._error(f"the file comes packed ({packed}). {OTHER_SOURCES}")
+            raise self._error(f"a web page came instead of the file. {LOOK}")
         length = headers.get("Content-Length", "")
         total = int(length) if length.isdigit() else None
         if code == 206:
-            start, total = _content_range(response)
-            if start != have:
+            span = re.match(r"bytes (\d+)-\d+/(\d+)$", headers.get("Content-Range", ""))
+            if span is None or int(span[1]) != have:
                 _discard(self._part)
-                raise TransientError(
-                    f"asked to go on from byte {have}, the server sent byte {start}"
-                )
+                raise TransientError(f"asked to go on from byte {have}, the server did not")
+            total = int(span[2])
         else:
             have = 0  # the server does not resume, or the file is another one by now
         if self._size is not None and total not in (None, self._size):
@@ -276,8 +243,8 @@ class _Fetch:
         chunked = "chunked" in headers.get("Transfer-Encoding", "")
         if total is None and not chunked and not self._has_checksum:
             raise self._error(
-                "nobody says how long this file is, so that a half one would pass for whole. "
-                f"{OTHER_SOURCES}"
+                "nobody says how long this file is, so that a half one would pass for whole. Run "
+                f"again, perhaps without a proxy; {PAGE} for other sources."
             )
         return have, total
 
@@ -302,12 +269,14 @@ class _Fetch:
                 stream.seek(have)
                 stream.truncate()
                 done = have
-                for chunk in _coming(response, self._timeout):
+                for chunk in response.iter_content(CHUNK_BYTES):
                     stream.write(chunk)
                     progress.advance((done + len(chunk)) // KILOBYTE - done // KILOBYTE)
                     done += len(chunk)
                 stream.flush()
                 os.fsync(stream.fileno())  # before it gets its name, lest a power cut halve it
+        except requests.RequestException:  # which are OSErrors, too
+            raise
         except OSError as error:
             raise DownloadError(
                 f"{part}: {error.strerror}. Make room and run again: what came so far is kept."
@@ -329,43 +298,6 @@ class _Fetch:
                 f"expected {what} {expected}, found {got}; the file was deleted. Run again; if the "
                 f"same comes, the file has changed at its source: {CHANGED}"
             )
-
-    def _refuse_more(self) -> None:
-        """Ask for the bytes after the last one; the answer for a whole file is 416.
-
-        Raises DownloadError if there are more.
-        """
-        size = _size_of(self._part)
-        try:
-            with self._get(Range=f"bytes={size}-") as response:
-                more = response.status_code == 206 and _content_range(response)[0] == size
-        except requests.RequestException:
-            return
-        if more:
-            _discard(self._part)
-            raise self._error(
-                f"the server told a length of {size} bytes, and the file goes on behind them. "
-                f"{OTHER_SOURCES}"
-            )
-
-
-def _content_range(response: requests.Response) -> tuple[int | None, int | None]:
-    """Start and total of a header such as `bytes 100-199/200`; None for a missing one."""
-    header = re.match(r"bytes (?:(\d+)-\d*|\*)/(\d*)", response.headers.get("Content-Range", ""))
-    start, total = header.groups() if header else (None, None)
-    return (int(start) if start else None, int(total) if total else None)
-
-
-def _coming(response: requests.Response, seconds: float) -> Iterator[bytes]:
-    """The answer's bytes as they arrive. Raises TransientError if hardly any do in `seconds`."""
-    began, count = time.monotonic(), 0
-    while chunk := response.raw.read1(CHUNK_BYTES):
-        yield chunk
-        count += len(chunk)
-        if time.monotonic() - began > seconds:
-            if count < SLOWEST * seconds:
-                raise TransientError(f"only {count} bytes came within {seconds:.0f} s", slow=True)
-            began, count = time.monotonic(), 0
 
 
 def _retry_after(response: requests.Response) -> float:

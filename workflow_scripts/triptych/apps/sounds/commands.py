@@ -296,23 +296,16 @@ def _adapt(options: argparse.Namespace) -> int:
     if to.exists():
         raise InputError(f"{to} exists: choose another place with -o, or remove it")
     show_progress(options)
-    from triptych.apps.sounds.adapting.recordings import read_recordings, split
-    from triptych.apps.sounds.search.trained import named_model
-
-    recordings = read_recordings(options.pairs, options.folder)
-    counts = [f"{len(members)} {part}" for part, members in split(recordings).items()]
-    captions = sum(len(recording.captions) for recording in recordings)
-    logger.info(f"{len(recordings)} recordings with {captions} captions: {', '.join(counts)}")
-
     from triptych.apps.sounds.adapting.adapting import adapt  # imports PyTorch
     from triptych.apps.sounds.adapting.held_out import as_text, verdict
+    from triptych.apps.sounds.search.trained import named_model
     from triptych.core.stopping import Stopped, StopRequest
 
     try:
         scores = adapt(
             named_model(options.model),
+            options.pairs,
             options.folder.resolve(),
-            recordings,
             to.absolute(),
             device=chosen_device(options),
             stop=StopRequest(),

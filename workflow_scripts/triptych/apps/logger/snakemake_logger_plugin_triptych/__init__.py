@@ -9,7 +9,6 @@ import os
 import sys
 import time
 from collections import Counter
-from dataclasses import dataclass
 from logging import WARNING, LogRecord
 from threading import Event, Thread
 
@@ -28,20 +27,11 @@ ENOUGH = 10.0
 """Expected seconds of finished jobs below which the time left is unknown."""
 
 
-@dataclass(frozen=True)
-class Running:
-    """A job that runs: its rule, the cores that it takes, and when it began."""
-
-    rule: str
-    cores: int
-    began: float
-
-
 class LogHandler(LogHandlerBase):
     """Writes the lines from a thread of its own, since a job may take minutes.
 
     The time left follows from what this machine has shown: jobs take as many times their expected
-    seconds (resources/costs.csv) as those that have finished or are overdue.
+    seconds (resources/costs.csv) as those that have finished.
     """
 
     writes_to_stream, writes_to_file = True, False
@@ -51,7 +41,7 @@ class LogHandler(LogHandlerBase):
         os.environ[QUIET] = "1"
         self._costs = read_costs(SOURCE / COSTS, "demo")
         self._left = Counter[str]()  # jobs by rule, in the order of the graph
-        self._running: dict[int, Running] = {}
+        self._running: dict[int, tuple[str, float]] = {}  # rule and when it began, by job
         self._took = self._expected = 0.0  # seconds of the finished jobs
         self._total, self._cores, self._began = 0, 1, time.time()
         self._ended = Event()
@@ -68,13 +58,12 @@ class LogHandler(LogHandlerBase):
                 self._total = self._left.pop("total")
                 self._began = record.created
             case LogEvent.JOB_INFO:
-                cores = min(about.get("threads", 1), self._cores)
-                self._running[about["jobid"]] = Running(about["rule_name"], cores, record.created)
+                self._running[about["jobid"]] = about["rule_name"], record.created
             case LogEvent.JOB_FINISHED:
-                job = self._running.pop(about["job_id"])
-                self._left[job.rule] -= 1
-                self._took += record.created - job.began
-                self._expected += self._usual(job.rule)
+                rule, began = self._running.pop(about["job_id"])
+                self._left[rule] -= 1
+                self._took += record.created - began
+                self._expected += self._usual(rule)
             case _ if record.getMessage().startswith("Nothing to be done"):
                 print(record.getMessage())
             case _ if record.levelno >= WARNING:
@@ -93,7 +82,7 @@ class LogHandler(LogHandlerBase):
 
     def line(self, seconds: float) -> str:
         """A line of progress, so many seconds after the first job could begin."""
-        running = Counter(job.rule for job in list(self._running.values()))
+        running = Counter(rule for rule, _ in list(self._running.values()))
         waiting = [rule for rule, jobs in self._left.items() if jobs > running[rule]]
         left = self.seconds_left(seconds)
         said = "unknown yet" if left is None else f"about {max(1, round(left / 60))} min"
@@ -105,32 +94,13 @@ class LogHandler(LogHandlerBase):
 
     def seconds_left(self, seconds: float) -> float | None:
         """Seconds until the last job ends, or None in the first minute and while hardly any work
-        is done; never less than the longest unfinished job needs."""
-        now, running = self._began + seconds, list(self._running.values())
-        slowness = self._slowness(now, running)
-        if seconds < FIRST or slowness is None:
+        is done."""
+        if seconds < FIRST or self._expected < ENOUGH:
             return None
-        rests = [max(slowness * self._usual(job.rule) - (now - job.began), 0.0) for job in running]
-        counts = Counter(job.rule for job in running)
-        waiting = {
-            rule: slowness * self._usual(rule)
-            for rule, jobs in self._left.items()
-            if jobs > counts[rule]
-        }
-        work = sum(rest * job.cores for rest, job in zip(rests, running, strict=True))
-        work += sum((self._left[rule] - counts[rule]) * each for rule, each in waiting.items())
-        return max(work / self._cores, *rests, *waiting.values(), 0.0)
-
-    def _slowness(self, now: float, running: list[Running]) -> float | None:
-        """Ratio of measured to expected seconds on this machine; None while unknown."""
-        took, expected = self._took, self._expected
-        if expected < ENOUGH:
-            return None
-        for job in running:  # an overdue job is as slow as this at least
-            usual, so_far = self._usual(job.rule), now - job.began
-            if so_far * expected > took * usual:
-                took, expected = took + so_far, expected + usual
-        return took / expected
+        now = self._began + seconds
+        usual = sum(jobs * self._usual(rule) for rule, jobs in self._left.items())
+        begun = sum(now - began for _, began in list(self._running.values()))
+        return max(usual * self._took / self._expected - begun, 0.0) / self._cores
 
     def _usual(self, rule: str) -> float:
         """Expected seconds of a job of a rule."""

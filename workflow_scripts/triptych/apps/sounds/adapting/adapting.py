@@ -5,8 +5,9 @@ anew: a to a + a A for recordings, t to t + t T for captions (adapters on frozen
 al. 2021, CLIP-Adapter), by the study's loss and a decay that holds A and T near zero.
 """
 
+import logging
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,8 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from triptych.apps.sounds.adapting.held_out import HeldOut
-from triptych.apps.sounds.adapting.recordings import Recording, split
+from triptych.apps.sounds.adapting.held_out import HeldOut, Maps
+from triptych.apps.sounds.adapting.recordings import Recording, read_pairs, recordings_of, split
 from triptych.apps.sounds.search.embedder import Embedder
 from triptych.apps.sounds.search.index import Index, read_index, write_index
 from triptych.apps.sounds.search.indexing import Found, update_index
@@ -24,84 +25,60 @@ from triptych.audio.models.retrieval import load_model, save_model, unit_vectors
 from triptych.audio.models.settings import read_model_table
 from triptych.audio.training.losses import nt_xent, same_audio
 from triptych.core.device import keyed_generator
-from triptych.core.errors import InputError
 from triptych.core.files import write_csv
-from triptych.core.job_lock import owning
 from triptych.core.stopping import Stop, Stopped
+
+logger = logging.getLogger(__name__)
 
 SETTINGS = {"steps": 300, "learning_rate": 0.01, "temperature": 0.07, "decay": 0.003}
 """Chosen by cross-validation, such that queries about other sounds lose little."""
 PAIRS = 1024
 """Pairs of recording and caption in a step; all, if they are fewer."""
 
-Maps = tuple[Tensor, Tensor]
-"""Matrices [D, D] that map embeddings of recordings and of captions."""
-
 
 def adapt(
-    model: Path,
-    folder: Path,
-    recordings: Sequence[Recording],
-    to: Path,
-    device: torch.device,
-    stop: Stop,
+    model: Path, pairs: Path, folder: Path, to: Path, device: torch.device, stop: Stop
 ) -> pd.DataFrame:
-    """Adapt a model to the recordings below a folder, and write it to the folder `to`.
+    """Adapt a model to the recordings of a table, and write it to the folder `to`, which is new.
 
     Returns the scores before and after on held-out recordings (`HeldOut.compare`). Embeddings lie
     beside `to` meanwhile; an interrupted run resumes from there to the same bytes. Raises
-    InputError if `to` exists, there are too few recordings or one has changed; Stopped when `stop`
-    asks.
+    InputError for what is wrong with table and recordings; Stopped when `stop` asks.
     """
-    parts = split(recordings)
-    _refuse(to)
+    captions = read_pairs(pairs, folder)
+    model, sha256 = checked_model(model)
+    embedder = Embedder(model, device.type)
     work = to.with_name(f".adapting-{to.name}")
-    with owning(work / "lease"):
-        _refuse(to)  # again, if another process was at it
-        model, sha256 = checked_model(model)
-        embedder = Embedder(model, device.type)
-        heard = _heard(folder, recordings, (model, sha256), embedder, work, stop)
-        captions = list(dict.fromkeys(text for r in recordings for text in r.captions))
-        texts = {text: torch.from_numpy(embedder.text(text)) for text in captions}
-        segments = {
-            entry.path: torch.from_numpy(entry.embeddings.astype(np.float32))
-            for entry in heard.entries
-        }
-        maps = learnt(parts["training"], segments, texts)
-        held_out = HeldOut(parts["held out"])
-        none = torch.eye(len(maps[0]))
-        before, after = (
-            held_out.scores(
-                {
-                    recording.path: unit_vectors(segments[recording.path] @ audio)
-                    for recording in parts["held out"]
-                },
-                {caption: unit_vectors(texts[caption][None] @ text)[0] for caption in captions},
-            )
-            for audio, text in ((none, none), maps)
-        )
-        compared = held_out.compare(before, after)
-        model_folder = work / "model"
-        shutil.rmtree(model_folder, ignore_errors=True)
-        _write(model, sha256, maps, parts, model_folder)
-        write_csv(compared, model_folder / "scores.csv")
-        model_folder.rename(to)
+    work.mkdir(parents=True, exist_ok=True)
+    index = _heard(folder, list(captions), (model, sha256), embedder, work, stop)
+    recordings = recordings_of(index, captions)
+    parts = split(recordings)
+    counts = ", ".join(f"{len(members)} {part}" for part, members in parts.items())
+    logger.info(f"{len(recordings)} recordings: {counts}")
+    texts = {
+        text: torch.from_numpy(embedder.text(text))
+        for text in dict.fromkeys(text for r in recordings for text in r.captions)
+    }
+    maps = learnt(parts["training"], texts)
+    held_out = HeldOut(parts["held out"])
+    identity = torch.eye(len(maps[0]))
+    before, after = (held_out.scores(texts, each) for each in ((identity, identity), maps))
+    compared = held_out.compare(before, after)
+    shutil.rmtree(work / "model", ignore_errors=True)
+    _write(model, sha256, maps, parts, work / "model")
+    write_csv(compared, work / "model" / "scores.csv")
+    (work / "model").rename(to)
     shutil.rmtree(work)
     return compared
 
 
-def learnt(
-    recordings: Sequence[Recording],
-    segments: dict[str, Tensor],
-    texts: dict[str, Tensor],
-) -> Maps:
-    """The two maps, of what they are taught.
+def learnt(recordings: Sequence[Recording], texts: Mapping[str, Tensor]) -> Maps:
+    """The two maps, learnt by full batches of Adam, whose rate falls linearly.
 
-    segments: unit vectors [S, D] of each recording's segments, by path, of which the mean is
-    taken; texts: [D] of each caption. Full batches of Adam, whose rate falls linearly.
+    Of a recording's segments the mean counts. texts: unit vectors [D] of each caption.
     """
     pairs = [(recording, caption) for recording in recordings for caption in recording.captions]
-    audio = unit_vectors(torch.stack([segments[recording.path].mean(0) for recording, _ in pairs]))
+    audio = unit_vectors(torch.stack([recording.segments.mean(0) for recording, _ in pairs]))
     text = torch.stack([texts[caption] for _, caption in pairs])
     clips, captions = (
         torch.from_numpy(np.unique(names, return_inverse=True)[1])
@@ -129,22 +106,15 @@ def learnt(
     return one, other
 
 
-def _refuse(to: Path) -> None:
-    """Raise InputError where something is in the result's place."""
-    if to.exists():
-        raise InputError(f"{to} is there already: give another place with -o, or remove it")
-
-
 def _heard(
     folder: Path,
-    recordings: Sequence[Recording],
+    paths: Sequence[str],
     model: tuple[Path, str],
     embedder: Embedder,
     work: Path,
     stop: Stop,
 ) -> Index:
-    """An index of the recordings alone, in `work`. Raises Stopped, and InputError for a change."""
-    digests = {recording.path: recording.sha256 for recording in recordings}
+    """An index of the recordings alone, in `work`. Raises Stopped."""
     path = work / f"{model[1]}.npz"
     index, update = update_index(
         folder,
@@ -153,19 +123,17 @@ def _heard(
         lambda: embedder,
         lambda current: write_index(current, path),
         lambda: stop.reason,
-        found=Found(list(digests)),
+        found=Found(paths),
     )
     if update.stopped:
         raise Stopped(update.stopped)
-    if {entry.path: entry.sha256 for entry in index.entries} != digests:
-        raise InputError(f"{folder}: recordings have changed meanwhile; run it again")
     return index
 
 
 def _write(
-    model: Path, sha256: str, maps: Maps, parts: dict[str, list[Recording]], to: Path
+    model: Path, sha256: str, maps: Maps, parts: Mapping[str, Sequence[Recording]], to: Path
 ) -> None:
-    """The model with the maps in the last layers of its projections."""
+    """Write the model with the maps in the last layers of its projections."""
     network, table = load_model(model), read_model_table(model)
     for projection, mapped in zip(
         (network.project_audio, network.project_sentence), maps, strict=True

@@ -4,15 +4,16 @@ A caption is a query, as a person types it; the recordings are ranked as `tripty
 them, by their best segment. Recordings that share a caption are all right for it.
 """
 
-import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+import torch
+from scipy.stats import hypergeom
+from torch import Tensor
 
 from triptych.apps.sounds.adapting.recordings import Recording
+from triptych.audio.models.retrieval import unit_vectors
 from triptych.audio.scoring.intervals import ClusterResamples
 from triptych.audio.scoring.metrics import (
     Floats,
@@ -22,31 +23,19 @@ from triptych.audio.scoring.metrics import (
     ranks,
 )
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
 CUTOFFS = (10, 16)
 """Of the mean average precision: that of the challenges of 2023 and of 2025."""
 RECALLS = (1, 5, 10)
-COLUMNS = (
-    "metric",
-    "chance",
-    "before",
-    "before_low",
-    "before_high",
-    "after",
-    "after_low",
-    "after_high",
-    "gain",
-    "gain_low",
-    "gain_high",
-    "queries",
-    "recordings",
-)
 FEW = 30
 """Recordings below which the intervals themselves are not to be trusted."""
 
-Booleans = NDArray[np.bool_]
+NAMES = {
+    **{f"map_at_{k}": f"mAP@{k}" for k in CUTOFFS},
+    **{f"r_at_{k}": f"R@{k}" for k in RECALLS},
+}
+
+Maps = tuple[Tensor, Tensor]
+"""Matrices [D, D] that map embeddings of recordings and of captions."""
 
 
 class HeldOut:
@@ -61,37 +50,36 @@ class HeldOut:
         captions_of = [set(recording.captions) for recording in self._recordings]
         self.relevant = np.array([[c in some for some in captions_of] for c in self.captions])
 
-    def scores(self, segments: Mapping[str, "Tensor"], texts: Mapping[str, "Tensor"]) -> Floats:
+    def scores(self, texts: Mapping[str, Tensor], maps: Maps) -> Floats:
         """Scores [Q, C] of captions and recordings: the cosine of the best segment.
 
-        segments: unit vectors [S, D] by a recording's path; texts: [D] by caption
+        texts: unit vectors [D] of the captions.
         """
-        queries = [texts[caption] for caption in self.captions]
-        best = [
-            [float((segments[r.path] @ query).max()) for r in self._recordings] for query in queries
-        ]
-        return np.array(best)
+        audio, text = maps
+        queries = unit_vectors(torch.stack([texts[caption] for caption in self.captions]) @ text)
+        best = [(queries @ unit_vectors(r.segments @ audio).T).amax(1) for r in self._recordings]
+        return torch.stack(best, dim=1).double().numpy()
 
     def compare(self, before: Floats, after: Floats) -> pd.DataFrame:
-        """A row a metric, COLUMNS: its mean over captions with both models, and the gain.
+        """A row for each metric: chance, its mean over captions with both models, and the gain.
 
-        before, after: of `scores`. low, high: ends of a 95% interval, from resampled recordings;
-        the gain's is of the differences, caption by caption.
+        before, after: as `scores` returns them. Columns that end in _low and _high are the ends of
+        95% intervals, from resampled recordings; the gain's is of the differences, caption by
+        caption.
         """
         clusters = np.array(self.relevant.argmax(1).astype(str))
         resamples = ClusterResamples(clusters)
-        measured = [self._per_query(scores) for scores in (before, after)]
-        chance = self._chance()
+        first, second = map(self._per_query, (before, after))
         queries, recordings = self.relevant.shape
         rows = []
-        for metric, expected in chance.items():
-            first, second = (scores[metric] for scores in measured)
-            row: list[float | str] = [metric, expected]
-            for values in (first, second, second - first):
-                interval = resamples.interval(values)
-                row += [interval.estimate, interval.low, interval.high]
-            rows.append([*row, queries, recordings])
-        return pd.DataFrame(rows, columns=list(COLUMNS))
+        for metric, chance in self._chance().items():
+            gain = second[metric] - first[metric]
+            row: dict[str, float | str] = {"metric": metric, "chance": chance}
+            row |= _interval("before", resamples, first[metric])
+            row |= _interval("after", resamples, second[metric])
+            row |= _interval("gain", resamples, gain)
+            rows.append(row | {"queries": queries, "recordings": recordings})
+        return pd.DataFrame(rows)
 
     def _per_query(self, scores: Floats) -> dict[str, Floats]:
         best = np.where(self.relevant, scores, -np.inf).argmax(1)
@@ -103,27 +91,19 @@ class HeldOut:
 
     def _chance(self) -> dict[str, float]:
         """Expected values of a random order."""
-        clips, right = self.relevant.shape[1], self.relevant.sum(1).tolist()
-
-        def missed(cutoff: int, relevant: int) -> float:
-            cutoff = min(cutoff, clips)
-            return math.comb(clips - relevant, cutoff) / math.comb(clips, cutoff)
-
+        clips, right = self.relevant.shape[1], self.relevant.sum(1)
+        precisions = {k: [chance_average_precision(clips, k, n) for n in right] for k in CUTOFFS}
+        found = {k: hypergeom.sf(0, clips, right, min(k, clips)) for k in RECALLS}
         return {
-            **{
-                f"map_at_{k}": float(
-                    np.mean([chance_average_precision(clips, k, n) for n in right])
-                )
-                for k in CUTOFFS
-            },
-            **{f"r_at_{k}": 1 - float(np.mean([missed(k, n) for n in right])) for k in RECALLS},
+            **{f"map_at_{k}": float(np.mean(values)) for k, values in precisions.items()},
+            **{f"r_at_{k}": float(np.mean(values)) for k, values in found.items()},
         }
 
 
-NAMES = {
-    **{f"map_at_{k}": f"mAP@{k}" for k in CUTOFFS},
-    **{f"r_at_{k}": f"R@{k}" for k in RECALLS},
-}
+def _interval(name: str, resamples: ClusterResamples, values: Floats) -> dict[str, float]:
+    """Three columns: a mean and the ends of its interval."""
+    interval = resamples.interval(values)
+    return {name: interval.estimate, f"{name}_low": interval.low, f"{name}_high": interval.high}
 
 
 def as_text(table: pd.DataFrame) -> str:

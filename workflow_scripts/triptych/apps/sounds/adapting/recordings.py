@@ -1,18 +1,20 @@
 """A person's recordings with captions: read, checked as a whole, and split."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+import torch
+from torch import Tensor
+
+from triptych.apps.sounds.search.index import Index
 from triptych.audio.data.audio_sources import Folder
-from triptych.audio.data.decoding import AudioProblem, stream_audio
 from triptych.audio.data.tables import read_strings
 from triptych.audio.models.text_files import clean_caption
 from triptych.audio.training.batches import uniform
 from triptych.core.errors import InputError, printable
-from triptych.core.files import sha256_of
-from triptych.core.progress import Progress
 
 PARTS = ("training", "held out")
 """What is learnt from, and what scores are reported of."""
@@ -25,13 +27,14 @@ LEAST = 2
 class Recording:
     """A sound file with its captions.
 
-    path: below the folder, with /;  sha256: of its content;  frames: at 32 kHz
+    path: below the folder, with /; sha256: of its content; segments: their embeddings, unit
+    vectors float32 [S, D].
     """
 
     path: str
     sha256: str
-    frames: int
     captions: tuple[str, ...]
+    segments: Tensor
 
     @property
     def part(self) -> str:
@@ -43,54 +46,47 @@ class Recording:
         return PARTS[uniform("adapt", self.sha256) >= 1 - HELD_OUT]
 
 
-def read_recordings(pairs: Path, folder: Path) -> list[Recording]:
-    """The recordings that a table names, by path; each is decoded once, to see whether it is whole.
+def read_pairs(pairs: Path, folder: Path) -> dict[str, list[str]]:
+    """Captions by the paths of their recordings below a folder, with /, sorted.
 
     pairs: a CSV file with the columns file (below the folder, or an absolute path) and caption, a
-    file in as many rows as it has captions. Of several files of the same content the first has the
-    captions of all. Raises InputError, naming everything that is wrong with table and files.
+    file in as many rows as it has captions. Raises InputError, naming every row that is wrong.
     """
     table = read_strings(pairs, ("file", "caption"))
-    captions: dict[str, list[str]] = {}
+    sounds, captions = Folder(folder), dict[str, list[str]]()
     problems = []
     rows = zip(table["file"], table["caption"], strict=True)
-    for row, (file, caption) in enumerate(rows, start=2):
-        path = os.path.relpath(os.path.join(folder.absolute(), file), folder.absolute())
-        problem_of_row = ""
+    for row, (name, caption) in enumerate(rows, start=2):
+        path = os.path.relpath(os.path.join(folder.absolute(), name), folder.absolute())
+        file = sounds.find(Path(path).as_posix()) or folder / path
         if path.split(os.sep)[0] == os.pardir:
-            problem_of_row = f"lies outside {folder}"
+            problems.append(f"row {row}: {printable(name)!r} lies outside {folder}")
         elif not clean_caption(caption).strip():
-            problem_of_row = "has an empty caption"
-        if problem_of_row:
-            problems.append(f"row {row}: {printable(file)!r} {problem_of_row}")
+            problems.append(f"row {row}: {printable(name)!r} has an empty caption")
+        elif not file.is_file():
+            problems.append(f"row {row}: there is no such file as {printable(name)!r}")
         else:
-            captions.setdefault(Path(path).as_posix(), []).append(caption.strip())
-    sounds = Folder(folder)
+            captions.setdefault(file.relative_to(folder).as_posix(), []).append(caption.strip())
+    _refuse(problems, f"in {pairs}")
+    return dict(sorted(captions.items()))
+
+
+def recordings_of(index: Index, captions: Mapping[str, Sequence[str]]) -> list[Recording]:
+    """The recordings of an index, with their captions.
+
+    Of several files of the same content the first has the captions of all. Raises InputError,
+    naming every file that cannot be read to its end.
+    """
+    problems = [f"{printable(e.path)}: {printable(e.problem)}" for e in index.problems]
+    _refuse(problems, "with recordings")
     recordings: dict[str, Recording] = {}
-    with Progress("check", len(captions), "files") as progress:
-        for path in sorted(captions):
-            try:
-                recording = _read(folder, sounds.find(path) or folder / path, captions[path])
-            except (AudioProblem, OSError, ValueError) as problem:  # a name with \0 in it, say
-                message = str(problem).removeprefix(f"{folder / path}: ")
-                problems.append(f"{printable(path)}: {printable(message)}")
-            else:
-                same = recordings.get(recording.sha256, recording)
-                both = tuple(dict.fromkeys((*same.captions, *recording.captions)))
-                recordings[recording.sha256] = replace(same, captions=both)
-            progress.advance()
-    if problems:
-        raise InputError(
-            f"{pairs}: {len(problems)} problems; nothing was computed. Correct the table or the "
-            "files, or take their rows out:\n" + "\n".join(f"  {line}" for line in problems)
-        )
+    for entry in index.entries:
+        segments = torch.from_numpy(entry.embeddings.astype(np.float32))
+        recording = Recording(entry.path, entry.sha256, (), segments)
+        same = recordings.get(entry.sha256, recording)
+        both = tuple(dict.fromkeys((*same.captions, *captions[entry.path])))
+        recordings[entry.sha256] = replace(same, captions=both)
     return list(recordings.values())
-
-
-def _read(folder: Path, file: Path, captions: Sequence[str]) -> Recording:
-    frames = sum(map(len, stream_audio(file)))
-    path = file.relative_to(folder).as_posix()
-    return Recording(path, sha256_of(file), frames, tuple(dict.fromkeys(captions)))
 
 
 def split(recordings: Sequence[Recording]) -> dict[str, list[Recording]]:
@@ -103,3 +99,12 @@ def split(recordings: Sequence[Recording]) -> dict[str, list[Recording]]:
             f"each part needs {LEAST}. Give some thirty, better some hundreds"
         )
     return parts
+
+
+def _refuse(problems: Sequence[str], where: str) -> None:
+    """Raise InputError where there are problems."""
+    if problems:
+        raise InputError(
+            f"{len(problems)} problems {where}; nothing was learnt. Correct the table or the "
+            "files, or take their rows out:\n" + "\n".join(f"  {line}" for line in problems)
+        )
