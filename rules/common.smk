@@ -10,7 +10,7 @@ sys.path.insert(0, str(SOURCE / "workflow_scripts"))
 
 from triptych.core.config import ConfigError, placed
 from triptych.core.provenance import CodeChanged
-from triptych.planning import attempts_after_the_first, plan
+from triptych.planning import plan
 from triptych.report.files import figure_files, table_files
 from triptych.studies import NAMES
 
@@ -21,13 +21,11 @@ except (ConfigError, CodeChanged) as error:
     raise WorkflowError(str(error))
 config, SOURCES, SCALE, STUDIES, CODE, SHIPPED = PLANNED
 
-# Further attempts of the rules that download or train. On a cluster's node there are none: the next
-# attempt would run inside the time limit of this one.
+# Further attempts of the rules that download or train: two, or the profile's if more. On a cluster's
+# node there are none: the next attempt would run inside the time limit of this one.
 RETRIES = 0
 if workflow.is_main_process:
-    RETRIES = attempts_after_the_first(
-        getattr(workflow.execution_settings, "retries", 0), sys.argv
-    )
+    RETRIES = max(2, getattr(workflow.execution_settings, "retries", 0))
 GPU = 1 if config["device"] == "cuda" else 0
 # All cores, for rules that measure time. Snakemake lists and lints without --cores, too.
 CORES = workflow.global_resources["_cores"].value or os.cpu_count()

@@ -107,9 +107,8 @@ def test_an_owner_on_another_machine_keeps_it_while_it_is_heard(tmp_path, monkey
     speaking.join()
 
 
-@pytest.mark.parametrize("content", ["", "{", '{"token": 1}'])
-def test_a_damaged_file_is_nobodys(tmp_path, content):
-    (tmp_path / "000003.json").write_text(content)
+def test_a_damaged_file_is_nobodys(tmp_path):
+    (tmp_path / "000003.json").write_text('{"token": 1}')
     with owning(tmp_path):
         assert [path.stem for path in tmp_path.iterdir()] == ["000004"]
 

@@ -31,24 +31,16 @@ def test_a_signal_is_a_wish_and_not_the_end(number):
     assert stop.reason == signal.Signals(number).name
 
 
-def test_a_job_stops_a_little_before_its_time_limit(monkeypatch):
+@pytest.mark.parametrize(("minutes", "seconds"), [(60, 3600 - MARGIN_SECONDS), (1, 30)])
+def test_a_job_stops_a_little_before_its_time_limit(monkeypatch, minutes, seconds):
+    """Of a short one half is left for work."""
     now = [1000.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    stop = StopRequest(limit_minutes=60)
-    now[0] += 3600 - MARGIN_SECONDS - 1
+    stop = StopRequest(limit_minutes=minutes)
+    now[0] += seconds - 1
     assert stop.reason is None
     now[0] += 2
     assert stop.reason == "its time limit"
-
-
-def test_a_short_limit_leaves_half_of_it_for_work(monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    stop = StopRequest(limit_minutes=1)
-    now[0] = 29.0
-    assert stop.reason is None
-    now[0] = 31.0
-    assert stop.reason is not None
 
 
 @pytest.fixture

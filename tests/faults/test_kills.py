@@ -32,13 +32,13 @@ TRAININGS = {
 """The rules that resume from a checkpoint, with an output of a job."""
 TRAINED = TRAININGS["rl_train"]
 LONGER = {
-    "rl": {"training": {"updates": 1500, "checkpoint_every": 30}, "evaluation": {"every": 750}},
+    "rl": {"training": {"updates": 800, "checkpoint_every": 20}, "evaluation": {"every": 400}},
     "style": {
         "optimize": {"evaluations": 40},
         "experiments": {"losses": {"evaluations": 40}},
         "training": {"schedule": {"batches": 40, "checkpoint_every": 2}},
     },
-    "audio": {"stages": {"common": {"checkpoint_minutes": 1e-4}, "pretraining": {"epochs": 3}}},
+    "audio": {"stages": {"common": {"checkpoint_minutes": 1e-4}, "pretraining": {"epochs": 2}}},
 }
 """Laid over TINY: every training lasts some seconds, with many checkpoints."""
 

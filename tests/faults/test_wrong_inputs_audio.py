@@ -14,6 +14,7 @@ import torch
 from download_server import Behaviour, serving
 from pytest import approx
 from sandbox import Sandbox, Trap, trap
+from small_sounds import PitchModel
 from stand_in import Named
 
 from triptych.apps.sounds.search.index import read_index
@@ -89,29 +90,10 @@ def test_broken_clips_are_listed_each_with_its_reason_and_the_others_kept(sandbo
     sandbox.check()
 
 
-class Loudness:
-    """Stands for search's model: how loud a sound is at 440 Hz and elsewhere."""
-
-    batch_seconds = 4.0
-
-    def __init__(self, *given: object) -> None: ...
-
-    def sounds(self, waveforms) -> np.ndarray:
-        rows = []
-        for waveform in waveforms:
-            spectrum = np.abs(np.fft.rfft(waveform, RATE))
-            rows.append([spectrum[430:450].sum(), spectrum[450:].sum() + 1e-9])
-        rows = np.array(rows)
-        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
-
-    def write_text(self, model_sha256: str, folder: Path) -> None:
-        """None: what is searched for here is a sound."""
-
-
 @pytest.fixture
 def model(sandbox, monkeypatch) -> Path:
     module = types.ModuleType("triptych.apps.sounds.search.embedder")
-    module.Embedder = Loudness
+    module.Embedder = PitchModel
     monkeypatch.setitem(sys.modules, module.__name__, module)
     folder = sandbox.here / "model"
     folder.mkdir()

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from triptych.planning import attempts_after_the_first
 from triptych.scale import BEYOND, DEMO, OVERNIGHT, shipped
 from triptych.studies import workflows
 
@@ -80,20 +79,6 @@ def test_no_job_of_a_group_waits_for_a_job_outside_that_waits_for_the_group(jobs
         for need in jobs[position]["needs"]:
             if group(position) and group(need) != group(position):
                 assert group(position) not in awaited(need, seen), jobs[position]
-
-
-@pytest.mark.parametrize(
-    ("setting", "arguments", "expected"),
-    [
-        (0, [], 2),
-        (0, ["--retries", "0"], 0),
-        (0, ["-T0"], 0),
-        (1, ["--retries=1"], 1),
-        (5, ["--workflow-profile", "profiles/slurm"], 5),
-    ],
-)
-def test_trainings_and_downloads_are_tried_again_as_often_as_asked(setting, arguments, expected):
-    assert attempts_after_the_first(setting, ["snakemake", *arguments]) == expected
 
 
 def test_the_profile_names_rules_that_exist():

@@ -20,11 +20,6 @@ def test_the_targets_read_like_a_table_of_contents(planned_in):
     assert "rl_figure3 (Figure 3: weights kept by layer.)" in text
 
 
-def test_a_small_study_that_calls_itself_the_papers_is_refused(planned_in):
-    text = planned_in.snakemake("--dry-run", "--config", "scale=paper", check=False)
-    assert "the values are not the paper's" in text and "Say scale: custom" in text
-
-
 def test_the_paper_scale_trains_what_the_papers_show(planned_in):
     text = planned_in.snakemake("--dry-run", config="config/paper.yaml")
     counts = dict(re.findall(r"^((?:rl|style)_\w+)\s+(\d+)$", text, re.MULTILINE))
@@ -111,9 +106,8 @@ def test_snakemakes_own_report_can_be_made(finished):
     assert (finished.root / "snakemake-report.html").stat().st_size > 500_000
 
 
-@pytest.mark.parametrize("asked", ["--rulegraph", "--summary"])
-def test_snakemake_draws_and_lists_without_being_told_of_cores(planned_in, asked):
-    assert "rl_train" in planned_in.snakemake("rl", asked, cores=None)
+def test_snakemake_draws_without_being_told_of_cores(planned_in):
+    assert "rl_train" in planned_in.snakemake("rl", "--rulegraph", cores=None)
 
 
 def test_a_password_in_the_address_of_a_server_reaches_no_file(fresh):

@@ -30,15 +30,6 @@ RUNS: list[dict[str, Any]] = []
 """Config, source and scale of each run that this process has planned, for `triptych plan`."""
 
 
-def attempts_after_the_first(setting: int, arguments: Sequence[str]) -> int:
-    """Further attempts of the rules that download or train: two, or the profile's if more, or what
-    `--retries` says. setting: Snakemake's, which is 0 where nobody said anything. arguments: of the
-    command line, where alone `--retries 0` can be seen."""
-    if any(word.startswith(("--retries", "-T")) for word in arguments):
-        return setting
-    return max(2, setting)
-
-
 class Planned(NamedTuple):
     """Values that the rules read.
 

@@ -174,10 +174,9 @@ def _index(options: argparse.Namespace) -> int:
     path = options.index or folder / NAME
     if path.suffix != ".npz":
         raise InputError(f"--index {path}: expected a file *.npz")
-    found = sound_files(folder)
-    if not found.paths:
-        reasons = "".join(f"; {path}: {why}" for path, why in found.unreadable.items())
-        raise InputError(f"{folder}: no sound files in it or below it{reasons}")
+    paths = sound_files(folder)
+    if not paths:
+        raise InputError(f"{folder}: no sound files in it or below it")
     earlier = None if options.rebuild or not path.exists() else read_index(path)
     if earlier and earlier.root != folder and earlier.root.is_dir():
         raise InputError(
@@ -196,17 +195,12 @@ def _index(options: argparse.Namespace) -> int:
         embedder,
         lambda current: write_index(current, path),
         stop=lambda: request.reason,
-        found=found,
+        paths=paths,
     )
-    left_out = {
-        f"cannot read {path}": f"{why}; its files are kept as they were indexed"
-        for path, why in found.unreadable.items()
-    }
     for entry in index.problems:
         before = "kept as it was indexed" if entry.sha256 else "indexed in part"
-        left_out[f"{before if len(entry.embeddings) else 'skipped'} {entry.path}"] = entry.problem
-    for what, why in left_out.items():
-        print(f"{printable(what)}: {printable(why)}", file=sys.stderr)
+        what = f"{before if len(entry.embeddings) else 'skipped'} {entry.path}"
+        print(f"{printable(what)}: {printable(entry.problem)}", file=sys.stderr)
     skipped = sum(not len(entry.embeddings) for entry in index.entries)
     print(
         f"{path}: {len(index.entries) - skipped} files in "
@@ -219,7 +213,7 @@ def _index(options: argparse.Namespace) -> int:
         return 130
     if says_model(text_folder(path)) != sha256:
         embedder().write_text(sha256, text_folder(path))
-    return 2 if left_out else 0
+    return 2 if index.problems else 0
 
 
 def _search(options: argparse.Namespace) -> int:

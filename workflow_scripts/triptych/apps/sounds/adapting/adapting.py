@@ -19,7 +19,7 @@ from triptych.apps.sounds.adapting.held_out import HeldOut, Maps
 from triptych.apps.sounds.adapting.recordings import Recording, read_pairs, recordings_of, split
 from triptych.apps.sounds.search.embedder import Embedder
 from triptych.apps.sounds.search.index import Index, read_index, write_index
-from triptych.apps.sounds.search.indexing import Found, update_index
+from triptych.apps.sounds.search.indexing import update_index
 from triptych.apps.sounds.search.trained import checked_model, segment_seconds
 from triptych.audio.models.retrieval import load_model, save_model, unit_vectors
 from triptych.audio.models.settings import read_model_table
@@ -123,7 +123,7 @@ def _heard(
         lambda: embedder,
         lambda current: write_index(current, path),
         lambda: stop.reason,
-        found=Found(paths),
+        paths=paths,
     )
     if update.stopped:
         raise Stopped(update.stopped)

@@ -1,9 +1,10 @@
 """Bringing an index up to date with its folder: only what is new or changed is embedded."""
 
+import logging
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from triptych.apps.sounds.search.clap import ClapEmbedder
     from triptych.apps.sounds.search.embedder import Embedder
 
+logger = logging.getLogger(__name__)
+
 SHORTEST_SECONDS = 1.0
 """What is left behind the last whole segment is not heard when it is shorter than this."""
 SAVE_SECONDS = 30.0
@@ -47,31 +50,19 @@ class Update:
     stopped: str | None
 
 
-@dataclass(frozen=True)
-class Found:
-    """Sound files below a folder, by their paths with /, sorted.
-
-    unreadable: folders below it whose files are unknown, with why
-    """
-
-    paths: Sequence[str]
-    unreadable: Mapping[str, str] = field(default_factory=dict)
-
-
-def sound_files(folder: Path) -> Found:
+def sound_files(folder: Path) -> list[str]:
     """The files below a folder that are named as sound or hold some; nothing hidden.
 
-    Linked folders are followed; each folder is walked once, however many links lead to it.
+    Paths have / in them, and are sorted. Linked folders are followed; each folder is walked once,
+    however many links lead to it.
     """
     paths: list[str] = []
-    unreadable: dict[str, str] = {}
     visited = set()
 
-    def note(problem: OSError) -> None:
-        path = Path(problem.filename).relative_to(folder).as_posix()
-        unreadable[path] = problem.strerror or str(problem)
+    def warn(problem: OSError) -> None:
+        logger.warning("%s: %s; its files are left out", problem.filename, problem.strerror)
 
-    for where, folders, names in os.walk(folder, followlinks=True, onerror=note):
+    for where, folders, names in os.walk(folder, followlinks=True, onerror=warn):
         about = os.stat(where)
         if (about.st_dev, about.st_ino) in visited:
             folders.clear()
@@ -85,7 +76,7 @@ def sound_files(folder: Path) -> Found:
             path = Path(where, name)
             if not name.startswith(".") and _is_sound(path):
                 paths.append(path.relative_to(folder).as_posix())
-    return Found(sorted(paths), unreadable)
+    return sorted(paths)
 
 
 def _is_sound(path: Path) -> bool:
@@ -136,7 +127,7 @@ def update_index(
     load: Callable[[], "Embedder | ClapEmbedder"],
     save: Callable[[Index], None],
     stop: Callable[[], str | None] = lambda: None,
-    found: Found | None = None,
+    paths: Sequence[str] | None = None,
 ) -> tuple[Index, Update]:
     """The folder's index; `save` is called with it now and then, and at the end.
 
@@ -145,19 +136,15 @@ def update_index(
     read to their end are tried again; what cannot be looked at now keeps its embeddings. model: its
     folder, the SHA-256 of its weights and the seconds of its segments; `load` is called when the
     first sound is to be embedded. `stop` is asked between files and batches; a reason ends the
-    work, and what was done is saved. found: of `sound_files`, or the files that are wanted.
+    work, and what was done is saved. paths: of `sound_files`, or the files that are wanted.
     """
     load = cache(load)  # it takes seconds, and often nothing is to be embedded
     known = {entry.path: entry for entry in earlier.entries} if earlier else {}
     by_content = {entry.sha256: entry for entry in known.values() if entry.sha256}
-    found = found or sound_files(folder)
-    entries = {
-        path: entry
-        for path, entry in known.items()
-        if any(Path(path).is_relative_to(place) for place in found.unreadable)
-    }
+    paths = sound_files(folder) if paths is None else paths
+    entries: dict[str, Entry] = {}
     fresh: list[Entry] = []
-    for path in found.paths:
+    for path in paths:
         was, entry = known.get(path), _looked_at(folder, path)
         same = was and (was.size, was.modified_ns) == (entry.size, entry.modified_ns)
         if was and same and not was.problem:
@@ -194,7 +181,7 @@ def update_index(
     index = current()
     save(index)
     new = sum(len(entry.embeddings) > 0 for entry in index.entries) - kept - moved
-    removed = len(set(known) - set(found.paths) - set(entries))
+    removed = len(set(known) - set(paths))
     return index, Update(new, kept, moved, removed, stopped)
 
 
