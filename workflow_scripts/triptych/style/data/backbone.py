@@ -23,8 +23,12 @@ IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
 """Per channel, RGB in [0, 1]: what torchvision's weights were trained with."""
 
-DEAD = 1e-4
-"""A filter with less than this share of its layer's mean activation counts as dead."""
+DEAD = 0.01
+"""A filter with less than this share of its layer's mean activation counts as dead.
+
+Divided by its own mean, a filter that hardly any photograph activates outweighs all others where a
+painting does: with 1e-4 one filter made 98.7% of the loss of VGG-16 (hed).
+"""
 
 
 class Backbone(torch.nn.Module):
