@@ -135,23 +135,22 @@ def test_text_from_data_never_becomes_an_element(evil):
 def test_the_offline_rl_study_shows_its_figures_and_whose_data_they_are_of(source):
     published = pd.read_csv(RESOURCES / "published" / "rl_table1_megabytes.csv")
     runs, varied = (run_scores(each) for each in (synthetic.scores(), synthetic.with_a_variant()))
-    shown = rl_sections(
-        figures={name: PageFigure(name, title, "", "data:,") for name, title in TITLES.items()},
-        table1=table1_long(
+    frames = {
+        "table1": table1_long(
             synthetic.sizes(), published, task="halfcheetah", sparsity=95, scale="demo"
         ),
-        scores=scores_long(runs, sparsity_percent=95, scale="demo", units={}),
-        latency=latency_long(synthetic.latency(), scale="demo"),
-        comparisons=comparisons_long(runs, scale="demo", units={}),
-        inputs=inputs_long(synthetic.inputs(), sparsity_percent=95, scale="demo"),
-        varied=variants_long(varied, scale="demo", units={}),
-        variants=synthetic.VARIANTS,
-        datasets=synthetic.datasets(source),
-        layers=synthetic.layers(),
-        **{"units": {}, "latency_task": "halfcheetah", "observations": "normalised"},
-    )
+        "scores": scores_long(runs, sparsity_percent=95, scale="demo", units={}),
+        "latency": latency_long(synthetic.latency(), scale="demo"),
+        "comparisons": comparisons_long(runs, scale="demo", units={}),
+        "inputs": inputs_long(synthetic.inputs(), sparsity_percent=95, scale="demo"),
+        "varied": variants_long(varied, scale="demo", units={}),
+        "datasets": synthetic.datasets(source),
+    }
+    settings = {"variants": synthetic.VARIANTS, "units": {}, "latency_task": "halfcheetah"}
+    figures = {name: PageFigure(name, title, "", "data:,") for name, title in TITLES.items()}
+    shown = rl_sections(frames, settings, figures)
     elements = Elements(page(sections=shown))
-    tables = {"rl_table1", "rl_scores", "rl_layers_emptied", "rl_datasets"}
+    tables = {"rl_table1", "rl_scores", "rl_variants", "rl_datasets"}
     assert {part.anchor for part in shown} <= set(KEYS)
     assert {attrs.get("id") for _, attrs in elements.seen} >= set(TITLES) | tables
     assert ("easier to clone" in elements.text) == (source == "collected")

@@ -14,7 +14,7 @@ from triptych.report.tables import (
     write_table,
 )
 from triptych.rl.report.inference import latency_long
-from triptych.rl.report.masks import emptied_table, layers_long
+from triptych.rl.report.masks import layers_long
 from triptych.rl.report.memory import table1_long, table1_table
 from triptych.rl.report.scores import run_scores
 from triptych.rl.report.sensors import inputs_long
@@ -129,17 +129,6 @@ def test_speed_is_measured_against_the_fastest_dense_kernel_of_the_case():
     assert case.at["numpy dense", "speedup"] == 1.0
     assert case.at["policy.c", "speedup"] == pytest.approx(11.6 / 6.6)
     assert case.at["torch dense", "speedup"] == pytest.approx(11.6 / 22.7)
-
-
-def test_layers_that_a_mask_emptied_are_listed_with_their_tasks_and_seeds():
-    layers = synthetic.layers(methods=("snip",))
-    emptied = layers[layers["kept"] == 0]
-    seeds = emptied.groupby("task")["seed"].nunique()
-    for *_, names, tasks in emptied_table(layers).rows:
-        assert names == "VAE e2"
-        assert all(f"{task} ({count})" in tasks.lower() for task, count in seeds.items())
-    none = emptied_table(synthetic.layers(methods=("snip",), empty=False))
-    assert none.rows == () and "No mask" in none.caption
 
 
 def test_layer_shares_are_means_and_sample_deviations_over_seeds():

@@ -40,7 +40,5 @@ def sections(
     files: Files, settings: Mapping[str, Any], figures: Mapping[str, PageFigure]
 ) -> list[Section]:
     """The study's part of the page."""
-    frames: dict[str, Any] = {name: read_frames(paths) for name, paths in files.items()}
-    # Some runs are trained and measured, and stand in two files.
-    frames["layers"] = frames["layers"].drop_duplicates()
-    return page.rl_sections(**frames, **settings, figures=figures)
+    frames = {name: read_frames(paths) for name, paths in files.items()}
+    return page.rl_sections(frames, settings, figures)

@@ -246,12 +246,10 @@ class Workflow:
             "inputs": ["results/tables/rl_inputs.csv"],
             **({"varied": ["results/tables/rl_variants.csv"]} if self.variants else {}),
             "latency": ["results/tables/rl_inference.csv"],
-            "layers": self.files("layers.csv", self.shown() + self.measured()),
             "datasets": self.datasets,
         }
         return files, {
             "latency_task": self.timed["task"],
-            "observations": self.config["observations"],
             "variants": self.variants,
             "units": self.units,
         }

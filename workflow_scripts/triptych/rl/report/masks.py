@@ -1,4 +1,4 @@
-"""Weights that masks keep by layer (Figure 3), and layers of which they keep none."""
+"""Weights that masks keep by layer (Figure 3)."""
 
 from typing import Any
 
@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from triptych.report.palette import MUTED, STYLE, label, legend_below
-from triptych.report.tables import Table, with_cells
+from triptych.report.tables import with_cells
 from triptych.rl.report.figures import tasks_in_order
-from triptych.rl.report.labels import METHOD_LABELS, METHOD_LOOKS, NETWORK_LABELS, TASK_LABELS
+from triptych.rl.report.labels import METHOD_LABELS, METHOD_LOOKS, TASK_LABELS
 
 FLOOR = {"share": 0.03, "count": 0.5}
 """Left end of the axis, in percent or weights; a layer that keeps less, or nothing, lies on it."""
@@ -127,36 +127,3 @@ def layers_long(layers: pd.DataFrame, *, sparsity_percent: int, scale: str) -> p
         kept_deviation=("kept", "std"),
     )
     return with_cells(frame, unit="percent of the layer's weights", scale=scale)
-
-
-def emptied_table(layers: pd.DataFrame) -> Table:
-    """Lay out the layers of which a mask kept nothing, by kind of run and tasks, with the number of
-    seeds."""
-    empty = layers[layers["kept"] == 0]
-    run = ["networks", "method", "sparsity_percent"]
-    seeds = empty.groupby([*run, "network", "layer", "task"], sort=False)["seed"].nunique()
-    long = seeds.reset_index()
-    long["name"] = long["network"].map(NETWORK_LABELS).fillna(long["network"]) + " " + long["layer"]
-    long["tasks"] = [
-        f"{label(TASK_LABELS, task)} ({count})"
-        for task, count in zip(long["task"], long["seed"], strict=True)
-    ]
-    joined = long.groupby([*run, "name"], sort=False)["tasks"].agg(", ".join).reset_index()
-    grouped = joined.groupby([*run, "tasks"], sort=False)["name"].agg(", ".join).reset_index()
-    rows = tuple(
-        (str(networks), label(METHOD_LABELS, method), f"{level:g} %", str(names), str(tasks))
-        for networks, method, level, tasks, names in grouped.itertuples(index=False, name=None)
-    )
-    headers = ("Networks", "Method", "Sparsity", "Layers", "Task (number of seeds)")
-    return Table(
-        name="rl_layers_emptied",
-        title="Layers that a mask emptied.",
-        caption=(
-            "No weight of the layer survives, so that only biases pass it."
-            if rows
-            else "No mask emptied a layer."
-        ),
-        columns=tuple(("", header) for header in headers),
-        rows=rows,
-        keys=len(headers),
-    )

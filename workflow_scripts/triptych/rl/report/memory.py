@@ -1,6 +1,6 @@
 """Bytes of the stored networks: Table 1 and Figure 4."""
 
-import re
+from collections.abc import Iterable
 from typing import Any
 
 import matplotlib
@@ -26,8 +26,7 @@ PUBLISHED_TASKS = ("halfcheetah", "walker2d")
 CASE = ("method", "sparsity_percent", "format")
 Case = tuple[str, float, str]
 """Values of CASE."""
-PRINTED_ROW = re.compile(r"(?P<label>\w+) \((?P<percent>[0-9.]+)% sparse\)")
-"""A pruned row of the paper's table: "SNIP (95% sparse)"."""
+PUBLISHED_SPARSITY = 95
 
 
 def memory_figure(long: pd.DataFrame, *, task: str) -> Figure:
@@ -97,26 +96,18 @@ def break_even_percent(sparse: pd.Series, dense: float) -> float | None:
     return float(np.interp(dense, falling, falling.index.astype(float)))
 
 
-def _published_case(row: str) -> Case:
-    """The case of a row of the paper's table."""
-    if row.startswith("Dense Model"):
-        return DENSE, 0, "coo" if row.endswith("Sparse Indexing") else "dense"
-    if not (matched := PRINTED_ROW.fullmatch(row)):
-        raise ValueError(f"Table 1's published row {row!r} is neither dense nor pruned")
-    return matched["label"].lower(), float(matched["percent"]), "coo"
-
-
 def _printed(published: pd.DataFrame) -> dict[tuple[Any, ...], float]:
     """Table 1's megabytes by CASE and network. published: method, actor_mb, critic_mb, vae_mb."""
     table = published.set_index("method")
     return {
-        (*_published_case(str(row)), network): table[f"{network}_mb"].astype(float)[row]
-        for row in table.index
+        (*case, network): float(table.at[row, f"{network}_mb"])
+        for row, case in table1_rows((), PUBLISHED_SPARSITY).items()
+        if row in table.index
         for network in NETWORK_LABELS
     }
 
 
-def table1_rows(methods: pd.Series, sparsity: float) -> dict[str, Case]:
+def table1_rows(methods: Iterable[str], sparsity: float) -> dict[str, Case]:
     """Rows of Table 1: the paper's, ours in the packed format, and other criteria that were
     measured."""
     rows: dict[str, Case] = {

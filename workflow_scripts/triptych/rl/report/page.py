@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -13,9 +13,7 @@ from triptych.report.tables import DASH, TIMES, Table, number
 from triptych.rl.methods import DENSE
 from triptych.rl.report.inference import latency_table
 from triptych.rl.report.labels import METHOD_LABELS, NETWORK_LABELS, TASK_LABELS
-from triptych.rl.report.masks import emptied_table
 from triptych.rl.report.memory import table1_table
-from triptych.rl.report.scores import with_observations
 from triptych.rl.report.sensors import cut_table
 from triptych.rl.report.tables import (
     ALL_TASKS,
@@ -39,37 +37,6 @@ TITLES = {
     "rl_sensors": "What pruning leaves a policy to sense.",
 }
 
-KEYS = {
-    "sensors": ("rl.observations", "rl.sweeps", "rl.shown_sparsity"),
-    "scores": ("rl.tasks", "rl.sweeps", "rl.training", "rl.evaluation"),
-    "small": ("rl.small_data", "rl.sweeps"),
-    "comparisons": ("rl.sweeps", "rl.pruning"),
-    "layers": ("rl.mask_statistics", "rl.widths", "rl.pruning"),
-    "memory": ("rl.mask_statistics", "rl.widths", "rl.shown_sparsity"),
-    "inference": ("rl.latency", "rl.widths"),
-    "data": ("rl.tasks", "rl.collect"),
-}
-"""Keys of the config that shape each section."""
-
-SCORE_FIGURES = (
-    *("rl_figure1", "rl_figure1_curves", "rl_figure2", "rl_figure2_curves"),
-    *("rl_criteria", "rl_curves"),
-)
-SENSORS = (
-    "SNIP's score |θ ∂L/∂θ| of a first layer's weight grows with the size of its input, so that of "
-    "raw observations it keeps the inputs that are large and cuts those that are small: a hopper "
-    "loses the angle by which it would feel itself fall. Normalised over the data set all inputs "
-    "are alike. The paper doesn't say which of the two it used (docs/differences.md)."
-)
-SMALL = (
-    "Later work of the paper's first author (Sparse-Reg, 2025) finds that sparsity regularises "
-    "where data are few: each network is trained, and its mask found, on the first so many "
-    "transitions alone."
-)
-COMPARED = (
-    "Whether a criterion matters: each against controls that keep as many weights of each layer or "
-    "network without looking at a loss."
-)
 
 SOURCES = {
     "d4rl": "D4RL expert, downloaded",
@@ -85,127 +52,155 @@ COLLECTED = (
     "scores under heavy pruning say less here than they would there."
 )
 
-SCORES = (
-    "A run's score is the mean of its last evaluations, never the best of them. Masks are found "
-    "once, before training, and stay. Methods beyond SNIP and GraSP are controls that the paper "
-    "lacks. The paper compares with DS-TD3 (Sokar et al. 2021), which it quotes as keeping its "
-    "score up to 50% sparsity; that learns online and isn't run here."
-)
-LAYERS = (
-    "Both methods rank weights across a whole mask group (actor, critic, encoder, decoder), so "
-    "each layer's share is free to differ. These masks are computed at the paper's full widths, "
-    "whatever the scale of the trained runs."
-)
-MEMORY = (
-    "Sizes are bytes of files really written, at the paper's full widths. The paper's fourfold "
-    "saving is that of 64-bit sparse indices; a bit mask with the values behind it takes a "
-    "fraction of that."
-)
-INFERENCE = (
-    "The paper promises faster inference with proper hardware and measures none. Here the same "
-    "pruned policy acts through dense and sparse kernels on the report's own processor, "
-    "with one thread, and is trained with the weights alone that it keeps beside its dense twin; "
-    "the caption says how far their outputs differ at most. policy.c is what "
-    "`triptych policy export` writes for where neither PyTorch nor this project is."
-)
-COUNTS = ("transitions", "episodes", "terminals", "timeouts")
-DATA = "Returns are those of the policy behind the data; scores are D4RL-normalised."
+
+class Part(NamedTuple):
+    """A section: its text, the keys of the config that shape it, its figures, and those of its
+    items that are shown at once."""
+
+    title: str
+    text: str
+    keys: tuple[str, ...]
+    figures: tuple[str, ...] = ()
+    opened: tuple[str, ...] = ()
+
+
+PARTS = {
+    "sensors": Part(
+        title="What a mask lets a policy sense",
+        text="SNIP's score |θ ∂L/∂θ| of a first layer's weight grows with the size of its input, "
+        "so that of raw observations it keeps the inputs that are large and cuts those that are "
+        "small: a hopper loses the angle by which it would feel itself fall. Normalised over the "
+        "data set all inputs are alike. The paper doesn't say which of the two it used "
+        "(docs/differences.md).",
+        keys=("rl.observations", "rl.sweeps", "rl.shown_sparsity"),
+        figures=("rl_sensors",),
+        opened=("rl_sensors",),
+    ),
+    "scores": Part(
+        title="Score against sparsity",
+        text="A run's score is the mean of its last evaluations, never the best of them. Masks are "
+        "found once, before training, and stay. Methods beyond SNIP and GraSP are controls that "
+        "the paper lacks. The paper compares with DS-TD3 (Sokar et al. 2021), which it quotes as "
+        "keeping its score up to 50% sparsity; that learns online and isn't run here.",
+        keys=("rl.tasks", "rl.sweeps", "rl.training", "rl.evaluation"),
+        figures=(
+            "rl_figure1",
+            "rl_figure1_curves",
+            "rl_figure2",
+            "rl_figure2_curves",
+            "rl_criteria",
+            "rl_curves",
+        ),
+        opened=("rl_figure1",),
+    ),
+    "small": Part(
+        title="Where data are few",
+        text="Later work of the paper's first author (Sparse-Reg, 2025) finds that sparsity "
+        "regularises where data are few: each network is trained, and its mask found, on the "
+        "first so many transitions alone.",
+        keys=("rl.small_data", "rl.sweeps"),
+        figures=("rl_small_data",),
+    ),
+    "comparisons": Part(
+        title="Do the criteria matter?",
+        text="Whether a criterion matters: each against controls that keep as many weights of each "
+        "layer or network without looking at a loss.",
+        keys=("rl.sweeps", "rl.pruning"),
+    ),
+    "layers": Part(
+        title="Where the weights remain",
+        text="Both methods rank weights across a whole mask group (actor, critic, encoder, "
+        "decoder), so each layer's share is free to differ. These masks are computed at the "
+        "paper's full widths, whatever the scale of the trained runs.",
+        keys=("rl.mask_statistics", "rl.widths", "rl.pruning"),
+        figures=("rl_figure3", "rl_figure3_counts"),
+    ),
+    "memory": Part(
+        title="Memory",
+        text="Sizes are bytes of files really written, at the paper's full widths. The paper's "
+        "fourfold saving is that of 64-bit sparse indices; a bit mask with the values behind it "
+        "takes a fraction of that.",
+        keys=("rl.mask_statistics", "rl.widths", "rl.shown_sparsity"),
+        figures=("rl_figure4",),
+        opened=("rl_table1",),
+    ),
+    "inference": Part(
+        title="Inference",
+        text="The paper promises faster inference with proper hardware and measures none. Here the "
+        "same pruned policy acts through dense and sparse kernels on the report's own processor, "
+        "with one thread, and is trained with the weights alone that it keeps beside its dense "
+        "twin; the caption says how far their outputs differ at most. policy.c is what `triptych "
+        "policy export` writes for where neither PyTorch nor this project is.",
+        keys=("rl.latency", "rl.widths"),
+    ),
+    "data": Part(
+        title="Data sets",
+        text="Returns are those of the policy behind the data; scores are D4RL-normalised.",
+        keys=("rl.tasks", "rl.collect"),
+    ),
+}
+KEYS = {anchor: part.keys for anchor, part in PARTS.items()}
 
 
 def rl_sections(
-    *,
+    frames: Mapping[str, pd.DataFrame],
+    settings: Mapping[str, Any],
     figures: Mapping[str, PageFigure],
-    table1: pd.DataFrame,
-    scores: pd.DataFrame,
-    latency: pd.DataFrame,
-    comparisons: pd.DataFrame,
-    inputs: pd.DataFrame,
-    latency_task: str,
-    observations: str,
-    variants: Mapping[str, Mapping[str, Any]],
-    units: Mapping[str, str],
-    layers: pd.DataFrame,
-    datasets: pd.DataFrame,
-    varied: pd.DataFrame | None = None,
 ) -> list[Section]:
-    """The study's sections.
+    """The study's sections, without those of which the run shows nothing.
 
-    figures: by name, as TITLES has them. table1, scores, comparisons, inputs, latency, varied:
-    the long tables of results/tables. layers: every layers.csv, each row once. units: of the tasks
-    whose scores aren't normalised.
+    frames, settings: by the names of `Workflow.page`. figures: by name, as TITLES has them.
     """
-
-    def shown(*names: str) -> list[PageFigure]:
-        return [figures[name] for name in names if name in figures]
-
-    compared = [comparisons_table(comparisons)]
-    compared += [] if varied is None else [variants_table(varied, variants)]
-    masks = [emptied_table(with_observations(layers, observations))]
-    timed, data = [latency_table(latency, task=latency_task)], [datasets_table(datasets, units)]
-    sensed, scored = [cut_table(inputs)], [scores_table(scores)]
-    layer_figures = shown("rl_figure3", "rl_figure3_counts")
-    what = "What a mask lets a policy sense"
-    few = Section("small", "Where data are few", SMALL, shown("rl_small_data"), [], opened=())
-    return [
-        Section("sensors", what, SENSORS, shown("rl_sensors"), sensed, opened=("rl_sensors",)),
+    units, datasets = settings["units"], frames["datasets"]
+    tables = {
+        "sensors": [cut_table(frames["inputs"])],
+        "scores": [scores_table(frames["scores"])],
+        "comparisons": [comparisons_table(frames["comparisons"])],
+        "memory": [table1_table(frames["table1"])],
+        "inference": [latency_table(frames["latency"], task=settings["latency_task"])],
+        "data": [datasets_table(datasets, units)],
+    }
+    if "varied" in frames:
+        tables["comparisons"].append(variants_table(frames["varied"], settings["variants"]))
+    sections = [
         Section(
-            "scores",
-            "Score against sparsity",
-            SCORES,
-            shown(*SCORE_FIGURES),
-            scored,
-            opened=("rl_figure1",),
-        ),
-        *([few] if few.figures else []),
-        Section("comparisons", "Do the criteria matter?", COMPARED, [], compared, opened=()),
-        Section("layers", "Where the weights remain", LAYERS, layer_figures, masks, opened=()),
-        Section(
-            "memory",
-            "Memory",
-            MEMORY,
-            shown("rl_figure4"),
-            [table1_table(table1)],
-            opened=("rl_table1",),
-        ),
-        Section("inference", "Inference", INFERENCE, [], timed, opened=()),
-        Section("data", "Data sets", _notes(datasets, units), [], data, opened=()),
+            anchor,
+            part.title,
+            "\n\n".join([part.text, *(_notes(datasets, units) if anchor == "data" else [])]),
+            [figures[name] for name in part.figures if name in figures],
+            tables.get(anchor, []),
+            opened=part.opened,
+        )
+        for anchor, part in PARTS.items()
     ]
+    return [section for section in sections if section.figures or section.tables]
 
 
-def _notes(datasets: pd.DataFrame, units: Mapping[str, str]) -> str:
-    """Notes on the data and on scores that are not normalised."""
-    notes = [DATA, COLLECTED] if (datasets["source"] == "collected").any() else [DATA]
-    notes += [
+def _notes(datasets: pd.DataFrame, units: Mapping[str, str]) -> list[str]:
+    """Notes on data that are not D4RL's and on scores that are not normalised."""
+    notes = [COLLECTED] if (datasets["source"] == "collected").any() else []
+    return notes + [
         f"{label(TASK_LABELS, task)} has no reference scores: what stands for its score is the "
         f"{unit}, and it is in no mean over tasks and in no claim."
         for task, unit in units.items()
     ]
-    return "\n\n".join(notes)
 
 
 def datasets_table(datasets: pd.DataFrame, units: Mapping[str, str]) -> Table:
     """Lay out the dataset.csv rows; tasks of `units` have no normalised score."""
     rows = []
-    for _, row in datasets.iterrows():
+    for row in datasets.to_dict("records"):
         kind, _, quality = str(row["source"]).partition(" ")
         source = SOURCES.get(kind, kind)
-        returned, score = (
-            f"{number(row[f'{name}_mean'], digits)} ± {number(row[f'{name}_std'], digits)}"
-            for name, digits in (
-                ("return", decimals(row["return_mean"]) - 1),
-                ("score_normalised", 1),
-            )
-        )
-        counts = {name: f"{int(row[name]):,}" for name in COUNTS}
         rows.append(
             (
-                label(TASK_LABELS, str(row["task"])),
+                label(TASK_LABELS, row["task"]),
                 source.replace("expert", quality) if quality else source,
-                Path(str(row["file"])).name,
-                *(counts[name] for name in COUNTS[:2]),
-                returned,
-                DASH if row["task"] in units else score,
-                *(counts[name] for name in COUNTS[2:]),
+                Path(row["file"]).name,
+                *(f"{row[name]:,}" for name in ("transitions", "episodes")),
+                _deviating(row, "return", decimals(row["return_mean"]) - 1),
+                DASH if row["task"] in units else _deviating(row, "score_normalised", 1),
+                *(f"{row[name]:,}" for name in ("terminals", "timeouts")),
             )
         )
     headers = ("Task", "Source", "File", "Transitions", "Episodes")
@@ -218,6 +213,11 @@ def datasets_table(datasets: pd.DataFrame, units: Mapping[str, str]) -> Table:
         rows=tuple(rows),
         keys=3,
     )
+
+
+def _deviating(row: Mapping[Any, Any], name: str, digits: int) -> str:
+    """A mean with its standard deviation."""
+    return f"{number(row[f'{name}_mean'], digits)} ± {number(row[f'{name}_std'], digits)}"
 
 
 def glance(

@@ -5,18 +5,17 @@ regularises offline RL where a task has few transitions.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from triptych.report.claims import Finding
-from triptych.report.statistics import difference_interval, mean_interval
+from triptych.report.statistics import difference_interval
 from triptych.report.tables import with_cells
 from triptych.rl.report.figures import expert_line, score_panels
 from triptych.rl.report.labels import METHOD_LABELS, METHOD_LOOKS
-from triptych.rl.report.scores import in_units, run_scores
+from triptych.rl.report.scores import in_units, run_scores, summarise_scores
 from triptych.rl.tasks.task import NORMALISED
 
 FEW = 10_000
@@ -40,12 +39,11 @@ def small_long(runs: pd.DataFrame, *, scale: str, units: Mapping[str, str]) -> p
 
     runs: as `small_scores` returns them. units: of the tasks whose scores aren't normalised.
     """
-    rows: list[tuple[Any, ...]] = []
-    key: Any
-    for key, cell in runs.groupby(CELL):
-        mean = mean_interval(cell["score"].to_numpy())
-        rows.append((*key, len(cell), mean.estimate, mean.low, mean.high))
-    long = pd.DataFrame(rows, columns=[*CELL, "seeds", "value", "low", "high"])
+    parts = [
+        summarise_scores(cells).assign(trained_on=count)
+        for count, cells in runs.groupby("trained_on")
+    ]
+    long = pd.concat(parts).sort_values(CELL)[[*CELL, "seeds", "value", "low", "high"]]
     return in_units(with_cells(long, unit=NORMALISED, scale=scale), units)
 
 

@@ -18,8 +18,13 @@ from triptych.report.tables import DASH, Table, number, with_cells
 from triptych.rl.methods import CRITERIA, DENSE, METHODS
 from triptych.rl.report.figures import task_title, task_unit, tasks_in_order
 from triptych.rl.report.labels import ALGORITHM_COLOURS, METHOD_LABELS
-from triptych.rl.report.scores import aggregate_over_tasks, in_units, seed_scores, summarise_scores
-from triptych.rl.tasks.sweep import DEFAULT
+from triptych.rl.report.scores import (
+    aggregate_over_tasks,
+    default_pruning,
+    in_units,
+    seed_scores,
+    summarise_scores,
+)
 from triptych.rl.tasks.task import NORMALISED
 
 ALL_TASKS = "all tasks"
@@ -48,7 +53,6 @@ def scores_long(
 
 def scores_table(long: pd.DataFrame) -> Table:
     """Lay out the scores: a row an algorithm and method, columns the tasks."""
-    methods = [name for name in METHOD_LABELS if (long["method"] == name).any()]
     together = (long["task"] == ALL_TASKS).any()
     of_tasks = long[long["task"] != ALL_TASKS]
     tasks, units = tasks_in_order(of_tasks), dict(zip(long["task"], long["unit"], strict=True))
@@ -62,24 +66,22 @@ def scores_table(long: pd.DataFrame) -> Table:
     if together:
         columns.append(("All tasks", "interquartile mean"))
     rows = []
-    for algorithm in [name for name in ALGORITHM_COLOURS if (long["algorithm"] == name).any()]:
-        most = seeds_of[algorithm]
-        for method in methods:
-            cells = long[(long["algorithm"] == algorithm) & (long["method"] == method)]
-            if cells.empty:
-                continue
-            line = [f"{algorithm}, {METHOD_LABELS[method]}"]
-            for task in tasks:
-                cell = cells[cells["task"] == task]
-                text = interval_text(cell, ("value", "low", "high"), digits[task])
-                seeds = most if cell.empty else int(cell["seeds"].iloc[0])
-                line.append(text if seeds == most else f"{text} ({seeds} of {most} seeds)")
-                ratio = ("ratio_to_dense", "ratio_low", "ratio_high")
-                line.append(DASH if method == DENSE else interval_text(cell, ratio, 2))
-            if together:
-                cell = cells[cells["task"] == ALL_TASKS].assign(seeds=most)
-                line.append(interval_text(cell, ("value", "low", "high"), 1))
-            rows.append(tuple(line))
+    for algorithm, method in product(ALGORITHM_COLOURS, METHOD_LABELS):
+        cells = long[(long["algorithm"] == algorithm) & (long["method"] == method)]
+        if cells.empty:
+            continue
+        line, most = [f"{algorithm}, {METHOD_LABELS[method]}"], seeds_of[algorithm]
+        for task in tasks:
+            cell = cells[cells["task"] == task]
+            text = interval_text(cell, ("value", "low", "high"), digits[task])
+            seeds = most if cell.empty else int(cell["seeds"].iloc[0])
+            line.append(text if seeds == most else f"{text} ({seeds} of {most} seeds)")
+            ratio = ("ratio_to_dense", "ratio_low", "ratio_high")
+            line.append(DASH if method == DENSE else interval_text(cell, ratio, 2))
+        if together:
+            cell = cells[cells["task"] == ALL_TASKS].assign(seeds=most)
+            line.append(interval_text(cell, ("value", "low", "high"), 1))
+        rows.append(tuple(line))
     sparsity = f"{long['sparsity_percent'].max():g}"
     return Table(
         name="rl_scores",
@@ -168,33 +170,29 @@ def comparisons_long(runs: pd.DataFrame, *, scale: str, units: Mapping[str, str]
     units: of the tasks whose scores aren't normalised. Returns algorithm, sparsity_percent, first,
     second, task, registered (bool), seeds, value, low, high.
     """
-    records = []
+    records: list[tuple[Any, ...]] = []
     pruned = runs[runs["method"] != DENSE]
     names: Any
     for names, cell in pruned.groupby(["algorithm", "sparsity_percent"], sort=True):
-        algorithm, level = names[0], float(names[1])
+        algorithm, level = names
         present = [name for name in METHODS if (cell["method"] == name).any()]
         for pair in combinations(present, 2):
-            key = {"algorithm": algorithm, "sparsity_percent": level}
-            key |= {"first": pair[0], "second": pair[1], "registered": pair in REGISTERED}
-            firsts, seconds, least = [], [], []
+            key = (algorithm, float(level), *pair, pair in REGISTERED)
+            samples = []
             for task in tasks_in_order(cell):
                 scores = [seed_scores(runs, task, name, level, algorithm) for name in pair]
                 x, y = scores[0].align(scores[1], join="inner")
-                if x.empty:
-                    continue
-                gap = vars(difference_interval(x.to_numpy(), y.to_numpy()))
-                records.append({**key, "task": task, "seeds": len(x), **gap})
-                firsts.append(scores[0])
-                seconds.append(scores[1])
-                least.append(len(x))
-            if firsts:
+                if len(x):
+                    samples.append((len(x), *scores))
+                    gap = difference_interval(x.to_numpy(), y.to_numpy())
+                    records.append((*key, task, len(x), gap.estimate, gap.low, gap.high))
+            if samples:
+                seeds, firsts, seconds = zip(*samples, strict=True)
                 more = improvement(firsts, seconds)
-                records.append({**key, "task": ALL_TASKS, "seeds": min(least), **vars(more)})
+                records.append((*key, ALL_TASKS, min(seeds), more.estimate, more.low, more.high))
     columns = ["algorithm", "sparsity_percent", "first", "second", "registered", "task", "seeds"]
-    frame = pd.DataFrame(records, columns=[*columns, "estimate", "low", "high"])
-    long = with_cells(frame.rename(columns={"estimate": "value"}), unit=POINTS, scale=scale)
-    return in_units(long, units)
+    long = pd.DataFrame(records, columns=[*columns, "value", "low", "high"])
+    return in_units(with_cells(long, unit=POINTS, scale=scale), units)
 
 
 def comparisons_table(long: pd.DataFrame) -> Table:
@@ -243,24 +241,20 @@ def variants_long(runs: pd.DataFrame, *, scale: str, units: Mapping[str, str]) -
     Returns algorithm, sparsity_percent, method, pruning, task, seeds (shared), value (mean score),
     default (that of the default pruning), gap (their difference), low, high (its 95% interval).
     """
-    usual, records = runs[runs["pruning"] == DEFAULT], []
-    varied = runs[runs["pruning"] != DEFAULT]
+    usual, records = default_pruning(runs), []
     key = ["algorithm", "sparsity_percent", "method", "pruning"]
     names: Any
-    for names, cell in varied.groupby(key, sort=False):
+    for names, cell in runs.drop(usual.index).groupby(key, sort=False):
         algorithm, level, method, _ = names
         for task in tasks_in_order(cell):
-            scores = [
+            own, other = (
                 seed_scores(source, task, method, level, algorithm) for source in (cell, usual)
-            ]
-            varied_scores, other = scores[0].align(scores[1], join="inner")
-            if varied_scores.empty:
-                continue
-            gap = difference_interval(varied_scores, other)
-            ends = (gap.estimate, gap.low, gap.high)
-            records.append(
-                (*names, task, len(varied_scores), varied_scores.mean(), other.mean(), *ends)
             )
+            own, other = own.align(other, join="inner")
+            if len(own):
+                gap = difference_interval(own, other)
+                ends = (gap.estimate, gap.low, gap.high)
+                records.append((*names, task, len(own), own.mean(), other.mean(), *ends))
     columns = [*key, "task", "seeds", "value", "default", "gap", "low", "high"]
     frame = pd.DataFrame(records, columns=columns)
     return in_units(with_cells(frame, unit=NORMALISED, scale=scale), units)
