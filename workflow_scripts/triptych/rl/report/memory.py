@@ -98,11 +98,11 @@ def break_even_percent(sparse: pd.Series, dense: float) -> float | None:
 
 def _printed(published: pd.DataFrame) -> dict[tuple[Any, ...], float]:
     """Table 1's megabytes by CASE and network. published: method, actor_mb, critic_mb, vae_mb."""
-    table = published.set_index("method")
+    table = published.set_index("method").to_dict("index")
     return {
-        (*case, network): float(table.at[row, f"{network}_mb"])
+        (*case, network): float(table[row][f"{network}_mb"])
         for row, case in table1_rows((), PUBLISHED_SPARSITY).items()
-        if row in table.index
+        if row in table
         for network in NETWORK_LABELS
     }
 
