@@ -95,7 +95,6 @@ rule audio_score:
     input:
         models=AUDIO.models(AUDIO.scored),
         clips="results/audio/data/clotho/clips.csv",
-        relevance="results/audio/data/clotho/relevance.csv",
         scenes=SYNTHESISED if AUDIO.inputs.synthesised else [],
     output:
         metrics="results/audio/metrics.csv",

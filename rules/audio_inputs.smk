@@ -135,7 +135,7 @@ rule audio_unpack_mp3:
 
 
 rule audio_list_clotho:
-    """List Clotho's clips, captions, queries and multi-positive labels."""
+    """List Clotho's clips, captions and queries."""
     input:
         tables=CLOTHO.tables,
         recordings=CLOTHO.recordings,
@@ -143,7 +143,6 @@ rule audio_list_clotho:
         clips="results/audio/data/clotho/clips.csv",
         captions="results/audio/data/clotho/captions.csv",
         queries="results/audio/data/clotho/queries.csv",
-        relevance="results/audio/data/clotho/relevance.csv",
     log:
         "results/logs/audio_list_clotho/audio_list_clotho.log",
     benchmark:
@@ -154,7 +153,6 @@ rule audio_list_clotho:
     params:
         folder=module_param(CLOTHO.folder),
         audio=module_param(CLOTHO.sound),
-        relevance=module_param(AUDIO.inputs.relevance),
         splits=AUDIO.config["sources"]["clotho"]["splits"],
         code=code("audio_list_clotho"),
     script:

@@ -78,7 +78,6 @@ rule audio_leaks:
         clips=AUDIO_CLIPS,
         removed=[f"results/audio/corpora/{name}/removed.csv" for name in AUDIO.corpora],
         counts=[f"results/audio/corpora/{name}/counts.csv" for name in AUDIO.corpora],
-        relevance="results/audio/data/clotho/relevance.csv",
     output:
         table("audio_leaks", "Leaks", "results with and without them"),
     log:
@@ -103,7 +102,6 @@ rule audio_published:
         models=expand("results/audio/published/{name}", name=AUDIO.published),
         clips="results/audio/data/clotho/clips.csv",
         captions="results/audio/data/clotho/captions.csv",
-        relevance="results/audio/data/clotho/relevance.csv",
         shards="results/audio/shards/clotho",
         published=shipped("resources/published/audio_table2.csv"),
     output:

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -26,7 +25,6 @@ from triptych.audio.training.batches import Batch, Batches, Pair
 from triptych.audio.training.losses import nt_xent
 from triptych.audio.training.settings import Schedule, TrainingSettings
 from triptych.audio.training.trainer import Task, TrainingRun
-from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import choose_device, training_precision
 
 RATE = 32000
@@ -232,7 +230,7 @@ class OurSide:
             settings,
             0,
         )
-        run = TrainingRun(task, self._device, Checkpoint(Path("unused"), ""))
+        run = TrainingRun(task, self._device)
         batch: Batch = task.batches[0]
         return partial(run.step, batch)
 

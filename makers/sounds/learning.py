@@ -38,7 +38,6 @@ from triptych.core.device import precision_context
 from triptych.core.files import write_csv
 from triptych.core.stopping import Stop
 from triptych.core.training_loop import LoopSettings, TrainingLoop, all_finite, exploded
-from triptych.core.weights import save_weights
 
 logger = logging.getLogger(__name__)
 
@@ -333,8 +332,6 @@ def write_learned(
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     write_csv(learned.log, folder / "training.csv")
-    weights = folder / "model.safetensors"
-    save_weights(learned.model, weights, half=True)
     best = learned.log["held_out_map"][learned.log["step"] == learned.step].iloc[0]
     about = {
         "sources": {"everyday": "synthesised"},
@@ -348,4 +345,4 @@ def write_learned(
             "schedule": {"learning_rate": settings["training"]["learning_rate"]},
         },
     }
-    save_model(learned.model, folder, about, weights)
+    save_model(learned.model, folder, about, half=True)

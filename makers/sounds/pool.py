@@ -17,7 +17,9 @@ from scipy.signal import fftconvolve
 
 from makers.sounds.catalogue import KINDS
 from makers.sounds.toolkit import RATE, Draw, Sound, highpass, level, lowpass, noise, power, samples
+from triptych.audio.models.audio_encoders import MELS
 from triptych.audio.models.mel import LogMel
+from triptych.audio.models.settings import frames_of
 from triptych.core.progress import Progress
 
 LOUDNESS = 0.2
@@ -122,8 +124,8 @@ def write_pool(folder: str | os.PathLike[str], settings: PoolSettings, made_for:
     if done.exists() and json.loads(done.read_text()) == described:
         return
     done.unlink(missing_ok=True)
-    frames = front.settings.frames(round(settings.seconds * RATE))
-    shape = (settings.total, len(names), front.settings.mels, frames)
+    frames = frames_of(round(settings.seconds * RATE))
+    shape = (settings.total, len(names), MELS, frames)
     sounds = np.lib.format.open_memmap(folder / "sounds.npy", "w+", np.float16, shape)
     with Progress("everyday sounds", settings.total, "rounds") as progress:
         for number in range(settings.total):

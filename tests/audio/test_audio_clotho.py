@@ -1,4 +1,4 @@
-"""Clotho's files with all their quirks, and the multi-positive labels."""
+"""Clotho's files with all their quirks."""
 
 import audio_source_files as files
 import pandas as pd
@@ -85,35 +85,3 @@ def test_a_missing_column_and_an_empty_caption_are_named(folder):
     path.write_text(text.replace("Somebody plays Harbour, gulls.", " "))
     with pytest.raises(InputError, match=r"1 captions are empty.*Harbour"):
         read_clotho(folder)
-
-
-def labels(folder, rows):
-    files.write_rows(folder / "labels.csv", ["query", "audio_filenames"], rows)
-    return folder / "labels.csv"
-
-
-def test_labels_replace_the_single_right_clip_rather_than_add_to_it(folder):
-    query = files.captions_of("tram.wav")[1]
-    path = labels(
-        folder, [[query, "['hail.wav', 'lost.wav', 'hail.wav']"], [query, "['hail.wav']"]]
-    )
-    relevance = read_clotho(folder, path).relevance
-    assert relevance["clip"].tolist() == [
-        "clotho/evaluation/hail.wav",
-        "clotho/evaluation/lost.wav",
-    ]
-    assert set(relevance["split"]) == {"evaluation"}
-    assert set(relevance["caption"]) == {query}
-
-
-@pytest.mark.parametrize(
-    ("query", "names", "message"),
-    [
-        ("never written", "['hail.wav']", "is no caption"),
-        (files.captions_of("tram.wav")[0], "['rain.wav']", "'rain.wav' is no file"),
-        (files.captions_of("tram.wav")[0], "__import__('os').getcwd()", "isn't a list"),
-    ],
-)
-def test_labels_of_another_clotho_are_refused(folder, query, names, message):
-    with pytest.raises(InputError, match=message):
-        read_clotho(folder, labels(folder, [[query, names]]))

@@ -7,13 +7,7 @@ from itertools import chain, combinations
 import numpy as np
 import pytest
 
-from triptych.audio.scoring.ensemble import (
-    SUBSETS,
-    member_sets,
-    precisions,
-    selected_members,
-    subset_rows,
-)
+from triptych.audio.scoring.ensemble import member_sets, precisions, selected_members, subset_rows
 from triptych.audio.scoring.intervals import ClusterResamples
 from triptych.audio.scoring.metrics import mean_average_precision
 from triptych.audio.scoring.scores import keyword_scores
@@ -89,7 +83,6 @@ def test_places_and_differences_are_to_the_first_set(clip_matrices):
     sets = member_sets(["a", "b"], ["c", "d"])
     found = precisions(sets, clip_matrices, OF_CAPTIONS)
     rows = subset_rows("ours", sets, found[:, :30], found, ClusterResamples(OF_CAPTIONS))
-    assert all(tuple(row) == SUBSETS for row in rows)
     by_set = {row["members"]: row for row in rows}
     means = dict(zip(map(" ".join, sets), found.mean(axis=1), strict=True))
     for name, row in by_set.items():

@@ -1,4 +1,4 @@
-"""The leak ledger: what each policy removes, that it says why, and that nothing slips through."""
+"""The leak ledger: what is left out, that it says why, and that nothing slips through."""
 
 from collections import Counter
 
@@ -14,7 +14,6 @@ from triptych.audio.data.clotho import read_clotho
 from triptych.audio.data.ledger import (
     LISTS,
     LeakError,
-    LeakList,
     exclude,
     prove_no_leak,
     read_leak_list,
@@ -62,8 +61,8 @@ def clips(folder):
     return pd.concat([table.clips for table in tables], ignore_index=True)
 
 
-def decide(folder, clips, policy, splits=("development",), unreadable=None):
-    return exclude(clips, splits, policy, read_leak_lists(folder / "leaks", policy), unreadable)
+def strict(folder, clips, splits=("development",), unreadable=None):
+    return exclude(clips, splits, read_leak_lists(folder / "leaks"), unreadable or {})
 
 
 def training(ledger, dataset, column="clip"):
@@ -81,34 +80,25 @@ def freesound(ledger):
     ]
 
 
-@pytest.mark.parametrize(
-    ("policy", "kept"),
-    [
-        ("none", ["501", "511", "521", "531", "600", "900", "2219"]),
-        ("wavcaps_test", ["501", "531", "600", "900", "2219"]),
-        ("dcase", ["501", "511", "600", "900", "2219"]),
-        ("strict", ["900", "2219"]),
-    ],
-)
-def test_each_policy_removes_its_lists_from_freesound(folder, clips, policy, kept):
-    assert freesound(decide(folder, clips, policy)) == kept
+def test_the_lists_are_removed_from_freesound_unless_leaks_stay(folder, clips):
+    assert freesound(strict(folder, clips)) == ["900", "2219"]
+    assert freesound(exclude(clips, ["development"], None, {})) == FREESOUND
 
 
 def test_strict_drops_what_clothos_splits_share_from_the_one_that_is_trained_on(folder, clips):
-    ledger = decide(folder, clips, "strict")
+    ledger = strict(folder, clips)
     assert "development/shared with validation.wav" not in training(ledger, "clotho")
     row = ledger.removed[ledger.removed["dataset"] == "clotho"].iloc[0]
     assert row["clip"] == "clotho/development/shared with validation.wav"
     assert row["reason"] == "protected recording"
     assert row["source"] == "clotho/validation/same recording, other excerpt.wav"
     assert (ledger.removed["dataset"] == "clotho").sum() == 1
-    for policy in ("none", "wavcaps_test", "dcase"):
-        assert len(training(decide(folder, clips, policy), "clotho")) == 4
+    assert len(training(exclude(clips, ["development"], None, {}), "clotho")) == 4
 
 
 def test_a_split_that_is_trained_on_protects_nothing(folder, clips):
     splits = ("development", "validation", "evaluation")
-    ledger = decide(folder, clips, "strict", splits)
+    ledger = strict(folder, clips, splits)
     assert len(training(ledger, "clotho")) == 9
     manifest = ledger.manifest
     assert set(manifest["role"]) == {"train", "challenge"}
@@ -118,15 +108,13 @@ def test_a_split_that_is_trained_on_protects_nothing(folder, clips):
 
 def test_clips_with_an_unknown_id_are_never_taken_for_one_another(folder, clips):
     """Clips of two splits and all the lists say "Not found"."""
-    ledger = decide(folder, clips, "strict")
+    ledger = strict(folder, clips)
     assert "development/unknown origin.wav" in training(ledger, "clotho")
     assert "clotho/evaluation/lost.wav" in set(ledger.manifest["clip"])
-    unknown = LeakList("blacklist_exclude_test_ac.json", frozenset({""}), frozenset({""}))
-    assert exclude(clips, [], "wavcaps_test", [unknown]).counts["excluded"].sum() == 0
 
 
 def test_each_reason_has_its_row(folder, clips):
-    removed = decide(folder, clips, "strict").removed
+    removed = strict(folder, clips).removed
     rows = removed[removed["clip"] == "wavcaps/FreeSound/521.flac"]
     assert list(zip(rows["reason"], rows["source"], strict=True)) == [
         ("leak list", "blacklist_clotho.full.v2.csv"),
@@ -145,7 +133,7 @@ def test_unreadable_clips_are_removed_from_every_role_and_still_protect(folder, 
         "clotho/evaluation/tram.wav": "0 samples",
         "wavcaps/FreeSound/900.flac": "no such file",
     }
-    ledger = decide(folder, clips, "strict", unreadable=problems)
+    ledger = strict(folder, clips, unreadable=problems)
     assert not set(problems) & set(ledger.manifest["clip"])
     rows = ledger.removed[ledger.removed["reason"] == "unreadable"]
     assert dict(zip(rows["clip"], rows["source"], strict=True)) == problems
@@ -154,21 +142,22 @@ def test_unreadable_clips_are_removed_from_every_role_and_still_protect(folder, 
 
 def test_the_counts_add_up_and_tell_what_is_left(folder, clips):
     problems = {"wavcaps/FreeSound/521.flac": "broken", "wavcaps/FreeSound/900.flac": "broken"}
-    for policy in LISTS:
-        counts = decide(folder, clips, policy, unreadable=problems).counts
+    lenient = exclude(clips, ["development"], None, problems)
+    for ledger in (strict(folder, clips, unreadable=problems), lenient):
+        counts = ledger.counts
         trained = counts[(counts["dataset"] != "clotho") | (counts["split"] == "development")]
         parts = trained["unreadable"] + trained["excluded"] + trained["train"]
         assert (parts == trained["listed"]).all()
         assert counts["listed"].sum() == len(clips)
-    counts = decide(folder, clips, "none").counts.set_index(["dataset", "split"])
+    counts = exclude(clips, ["development"], None, {}).counts.set_index(["dataset", "split"])
     assert counts.loc[("wavcaps", "AudioSet_SL"), "unreadable"] == 1  # the known empty one
     assert counts.loc[("wavcaps", "FreeSound"), "leaked"] == 3  # 511, 521, 531
     assert counts.loc[("clotho", "development"), "leaked"] == 1  # 503
-    assert decide(folder, clips, "strict").counts["leaked"].sum() == 0
+    assert strict(folder, clips).counts["leaked"].sum() == 0
 
 
 def test_the_proof_names_a_planted_leak(folder, clips):
-    ledger = decide(folder, clips, "strict")
+    ledger = strict(folder, clips)
     prove_no_leak(ledger.manifest, clips, ["development"])
     planted = {"dataset": "wavcaps", "split": "FreeSound", "role": "train"}
     clip = "wavcaps/FreeSound/531.flac"
@@ -178,7 +167,7 @@ def test_the_proof_names_a_planted_leak(folder, clips):
 
 
 def test_the_proof_notices_a_protected_clip_itself_even_without_an_id(folder, clips):
-    manifest = decide(folder, clips, "strict").manifest
+    manifest = strict(folder, clips).manifest
     manifest = manifest.assign(
         role=manifest["role"].where(manifest["clip"] != "clotho/evaluation/lost.wav", "train")
     )
@@ -187,11 +176,10 @@ def test_the_proof_notices_a_protected_clip_itself_even_without_an_id(folder, cl
 
 
 def test_a_list_is_read_in_each_layout_without_the_pseudo_id(folder):
-    lists = {name: read_leak_list(folder / "leaks" / name) for name in LISTS["strict"]}
-    assert lists["blacklist_exclude_all_ac.json"].sound_ids == {"501", "511", "521"}
-    assert lists["blacklist_exclude_all_ac.json"].youtube_ids == {TEST_VIDEO}
-    assert lists["dcase2025_task6_excluded_freesound_ids.csv"].sound_ids == {"521", "531"}
-    assert len(lists["blacklist_clotho.full.v2.csv"].sound_ids) == 9
+    lists = read_leak_lists(folder / "leaks")
+    assert lists["blacklist_exclude_all_ac.json"] == {"501", "511", "521"}
+    assert lists["dcase2025_task6_excluded_freesound_ids.csv"] == {"521", "531"}
+    assert len(lists["blacklist_clotho.full.v2.csv"]) == 9
 
 
 def test_a_list_that_is_damaged_or_missing_is_refused(tmp_path):
@@ -205,7 +193,7 @@ def test_a_list_that_is_damaged_or_missing_is_refused(tmp_path):
     with pytest.raises(InputError, match="FreeSound"):
         read_leak_list(tmp_path / "c.json")
     with pytest.raises(InputError, match="is missing"):
-        read_leak_lists(tmp_path, "strict")
+        read_leak_lists(tmp_path)
 
 
 IDS = st.sampled_from(["", "1", "2", "3", "4", "5", "6", "10", "11"])
@@ -232,12 +220,9 @@ def test_no_protected_recording_is_ever_trained_on(placed, splits, listed, broke
         ],
         columns=list(CLIP_COLUMNS),
     )
-    lists = [
-        LeakList(name, sounds, frozenset())
-        for name, sounds in zip(LISTS["strict"], listed, strict=True)
-    ]
+    leaks = {name: sounds - {""} for name, sounds in zip(LISTS, listed, strict=True)}
     unreadable = {clips["clip"][row]: "broken" for row in broken if row < len(clips)}
-    ledger = exclude(clips, sorted(splits), "strict", lists, unreadable)
+    ledger = exclude(clips, sorted(splits), leaks, unreadable)
     prove_no_leak(ledger.manifest, clips, sorted(splits))
 
     protected = {

@@ -12,17 +12,7 @@ import pytest
 
 from triptych.audio.data.audiocaps import read_audiocaps
 from triptych.audio.data.clotho import read_clotho
-from triptych.audio.data.ledger import (
-    CLOTHO_FULL,
-    DCASE,
-    LISTS,
-    WAVCAPS_ALL,
-    WAVCAPS_TEST,
-    exclude,
-    prove_no_leak,
-    read_leak_list,
-    read_leak_lists,
-)
+from triptych.audio.data.ledger import LISTS, exclude, prove_no_leak, read_leak_lists
 from triptych.audio.data.wavcaps import read_wavcaps
 
 SPLITS = ("development", "validation", "evaluation")
@@ -38,14 +28,12 @@ def real(name):
 
 @pytest.fixture(scope="module")
 def clotho():
-    folder = real("clotho")
-    return read_clotho(folder, folder / "multi_positive_metadata_eval.csv")
+    return read_clotho(real("clotho"))
 
 
 @pytest.fixture(scope="module")
 def lists():
-    folder = real("leaks")
-    return {name: read_leak_list(folder / name) for name in LISTS["strict"]}
+    return read_leak_lists(real("leaks"))
 
 
 def by_split(table, condition):
@@ -60,13 +48,7 @@ def test_clotho_has_3839_clips_of_development_and_1045_of_each_other_split(cloth
 
 def test_leak_lists_have_the_known_sizes(lists):
     """Without the pseudo-id, which each of them contains."""
-    sizes = {name: (len(item.sound_ids), len(item.youtube_ids)) for name, item in lists.items()}
-    assert sizes == {
-        WAVCAPS_TEST: (2078 - 1, 1451),
-        WAVCAPS_ALL: (5905 - 1, 50_725),
-        CLOTHO_FULL: (7942 - 1, 0),
-        DCASE: (3080 - 1, 0),
-    }
+    assert [len(lists[name]) for name in LISTS] == [7942 - 1, 5905 - 1, 2078 - 1, 3080 - 1]
 
 
 @pytest.fixture(scope="module")
@@ -74,16 +56,13 @@ def clips(clotho, lists):
     """Real Clotho, AudioCaps and SoundBible, and a FreeSound with every id that matters.
 
     WavCaps' real FreeSound part isn't among the files: in its place stand all listed ids and
-    10 others, and in AudioSet's all videos of AudioCaps that the lists name.
+    10 others.
     """
-    sounds = sorted(set().union(*(item.sound_ids for item in lists.values())))
+    sounds = sorted(set().union(*lists.values()))
     others = [str(90_000_000 + number) for number in range(10)]
-    videos = sorted(lists[WAVCAPS_ALL].youtube_ids)
-    freesound = pd.DataFrame({"split": "FreeSound", "sound_id": [*sounds, *others]})
-    audioset = pd.DataFrame({"split": "AudioSet_SL", "youtube_id": videos})
-    made = pd.concat([freesound, audioset], ignore_index=True).fillna("")
+    made = pd.DataFrame({"split": "FreeSound", "sound_id": [*sounds, *others], "youtube_id": ""})
     made["dataset"] = "wavcaps"
-    made["clip"] = "wavcaps/" + made["split"] + "/" + made["sound_id"] + made["youtube_id"]
+    made["clip"] = "wavcaps/FreeSound/" + made["sound_id"]
     parts = [
         clotho.clips,
         read_audiocaps(real("audiocaps")).clips,
@@ -93,15 +72,13 @@ def clips(clotho, lists):
     return pd.concat(parts, ignore_index=True).fillna("")
 
 
-def test_strict_drops_the_three_known_clips_of_development_and_leaves_no_leak(clips):
-    ledger = exclude(clips, ["development"], "strict", read_leak_lists(real("leaks"), "strict"))
+def test_strict_drops_the_three_known_clips_of_development_and_leaves_no_leak(clips, lists):
+    ledger = exclude(clips, ["development"], lists, {})
     table = ledger.counts.set_index(["dataset", "split"])
     removed = ledger.removed[ledger.removed["dataset"] == "clotho"]
     assert set(removed["sound_id"]) == {"137692", "130603", "86163"}
     assert set(removed["split"]) == {"development"}
     assert table.loc[("clotho", "development"), "train"] == 3836
     assert table.loc[("wavcaps", "FreeSound"), "train"] == 10
-    # AudioCaps' videos leak nothing.
-    assert table.loc[("wavcaps", "AudioSet_SL"), "train"] == 50_725
     assert table["leaked"].sum() == 0
     prove_no_leak(ledger.manifest, clips, ["development"])

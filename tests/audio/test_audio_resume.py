@@ -28,7 +28,7 @@ def unbroken(tmp_path_factory):
 
 @pytest.mark.parametrize("times", [0, 3, 7])
 def test_a_stopped_run_ends_with_an_unbroken_runs_bits(tmp_path, unbroken, times):
-    """Stopped before the first step, within an epoch, at its end, in a validation."""
+    """Stopped before the first step, within an epoch, and behind one."""
     with pytest.raises(Stopped, match="stopped by SIGTERM"):
         job.run(tmp_path, StopAfter(times))
     assert same(job.run(tmp_path), unbroken)

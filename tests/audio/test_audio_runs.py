@@ -18,7 +18,6 @@ from triptych.audio.models.retrieval import load_model
 from triptych.audio.scoring.metrics import columns_of, mean_average_precision, similarities
 from triptych.audio.training import runs
 from triptych.audio.training.batches import Batches
-from triptych.audio.training.corpus import read_pairs
 from triptych.audio.training.runs import result_fingerprint, train_runs
 from triptych.core.errors import InputError
 from triptych.core.files import partial_prefix
@@ -130,13 +129,9 @@ def tiny_store(corpus):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("times", [3, 25])
-def test_a_stopped_run_leaves_no_folder_and_ends_with_the_same_bytes(
-    corpus, pretrained, tmp_path, times
-):
-    """Stopped in training, and (at 25) while the embeddings are computed."""
+def test_a_stopped_run_leaves_no_folder_and_ends_with_the_same_bytes(corpus, pretrained, tmp_path):
     with pytest.raises(Stopped):
-        pretrain(corpus, tmp_path, StopAfter(times))
+        pretrain(corpus, tmp_path, StopAfter(7))
     assert names(tmp_path) == ["checkpoint"]
     folder = pretrain(corpus, tmp_path)
     for file in (*FILES, "untrained/embeddings.npz"):
@@ -183,33 +178,34 @@ def test_a_finished_run_is_not_trained_again_when_another_joins_it(
 
 
 def test_pairs_are_the_training_clips_with_their_captions(corpus):
-    files = [corpus / "captions.csv"]
-    pairs = read_pairs(corpus / "manifest.csv", files)
+    pairs = tiny.corpus(corpus).pairs(None, "human")
     assert len(pairs) == 6 * 2 + 6
     assert {pair.clip.rpartition("/")[0] for pair in pairs} == {
         "clotho/development",
         "wavcaps/FreeSound",
     }
     assert not any(pair.variations for pair in pairs)
-    table = pd.read_csv(files[0])
+    table = pd.read_csv(corpus / "captions.csv")
     told = {(row.clip, row.position): row.caption for row in table.itertuples()}
     assert all(told[pair.clip, pair.position] == pair.caption for pair in pairs)
 
 
 def test_of_a_data_set_with_one_caption_a_clip_only_the_first_is_trained_on(corpus):
-    files = [corpus / "captions.csv"]
-    pairs = read_pairs(corpus / "manifest.csv", files, one_caption=["clotho"])
-    every = read_pairs(corpus / "manifest.csv", files)
-    first = [each for each in every if each.clip.startswith("wavcaps") or each.position == 0]
-    assert pairs == first and len(first) == 12
-    assert read_pairs(corpus / "manifest.csv", files, one_caption=["audiocaps"]) == every
+    whole = tiny.corpus(corpus)
+    every = whole.pairs(None, "human")
+    first = [pair for pair in every if pair.clip.startswith("wavcaps") or pair.position == 0]
+    one = dataclasses.replace(whole, one_caption=["clotho"])
+    assert one.pairs(None, "human") == first and len(first) == 12
+    other = dataclasses.replace(whole, one_caption=["audiocaps"])
+    assert other.pairs(None, "human") == every
 
 
 def test_a_training_clip_without_caption_is_told(corpus, tmp_path):
     table = pd.read_csv(corpus / "captions.csv")
     table[table["clip"] != table["clip"][0]].to_csv(tmp_path / "captions.csv", index=False)
     with pytest.raises(InputError, match=r"1 training clips .* no caption"):
-        read_pairs(corpus / "manifest.csv", [tmp_path / "captions.csv"])
+        silent = dataclasses.replace(tiny.corpus(corpus), captions=[tmp_path / "captions.csv"])
+        silent.pairs(None, "human")
 
 
 def test_a_digest_tells_what_determines_a_result_and_nothing_else(corpus, tmp_path):

@@ -12,16 +12,6 @@ from triptych.audio.scoring.metrics import mean_average_precision, similarities
 from triptych.audio.scoring.scores import Scores, score_runs
 
 MEMBERS = [list(PAIRS[0]), list(PAIRS[2])]
-NO_LABELS = pd.DataFrame(columns=["split", "caption", "clip"])
-
-
-def labels() -> pd.DataFrame:
-    """Three queries of evaluation have several relevant clips; one label is of no clip here."""
-    rows = [(f"caption {q}, of evaluation", clip) for q in (0, 7, 60) for clip in range(1, 5)]
-    named = clips_table().query("split == 'evaluation'")["clip"].tolist()
-    frame = pd.DataFrame([("evaluation", c, named[n]) for c, n in rows], columns=NO_LABELS.columns)
-    frame.loc[len(frame)] = ("evaluation", "caption 0, of evaluation", "clotho/evaluation/gone.wav")
-    return frame
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +26,7 @@ def runs(folder) -> list[dict]:
 
 @pytest.fixture(scope="module")
 def scores(runs) -> Scores:
-    return score_runs(runs, MEMBERS, clips_table(), labels(), scenes_table())
+    return score_runs(runs, MEMBERS, clips_table(), scenes_table())
 
 
 def one(table: pd.DataFrame, **wanted: object) -> pd.Series:
@@ -47,7 +37,7 @@ def one(table: pd.DataFrame, **wanted: object) -> pd.Series:
 
 
 MAIN = dict(stage="finetuned", audio_model="n", text_model="bert", corpus="clean", captions="gpt")
-ALL = dict(split="evaluation", subset="all", relevance="single")
+ALL = dict(split="evaluation", subset="all")
 
 
 def test_a_models_score_is_that_of_its_stored_embeddings(scores, runs):
@@ -68,27 +58,6 @@ def test_queries_of_unseen_combinations_are_scored_apart(scores, runs):
     row = one(scores.metrics, metric="map_at_10", **MAIN, **(ALL | {"subset": "unseen"}))
     expected = mean_average_precision(matrix[unseen], true[unseen])
     assert (row["value"], row["queries"]) == (pytest.approx(expected), CLIPS * CAPTIONS // 2)
-
-
-def test_several_relevant_clips_are_counted_where_there_are_labels(scores, runs):
-    rows = scores.metrics[scores.metrics["relevance"] == "multiple"]
-    assert set(rows["split"]) == {"evaluation"} and set(rows["metric"]) == {
-        "map_at_10",
-        "map_at_16",
-    }
-    row = one(rows, metric="map_at_16", subset="all", **MAIN)
-    split = read_embeddings(Path(runs[3]["folder"]) / "embeddings.npz")["evaluation"]
-    expected = []
-    for query in (0, 7, 60):
-        best = np.argsort(-(split.audio @ split.text[query]))[:16].tolist()
-        places = sorted(best.index(clip) + 1 for clip in range(1, 5) if clip in best)
-        expected.append(sum(n / place for n, place in enumerate(places, start=1)) / 4)
-    assert (row["queries"], row["value"]) == (3, pytest.approx(np.mean(expected)))
-    chance = one(rows, metric="map_at_10", subset="all", audio_model="chance")["value"]
-    random = np.random.default_rng(0)
-    order = np.array([random.permutation(CLIPS) for _ in range(4000)])[:, :10] < 4
-    precision = np.cumsum(order, axis=1) / np.arange(1, 11)
-    assert chance == pytest.approx(((precision * order).sum(axis=1) / 4).mean(), rel=0.05)
 
 
 def test_ensembles_hold_gpt_models_and_are_chosen_on_validation_alone(scores, runs, folder):
@@ -118,7 +87,7 @@ def test_ensembles_hold_gpt_models_and_are_chosen_on_validation_alone(scores, ru
             splits["evaluation"].text[:] = splits["evaluation"].text[::-1]
         write_embeddings(path / "embeddings.npz", splits)
         spoilt.append(run | {"folder": str(path)})
-    again = score_runs(spoilt, MEMBERS, clips_table(), NO_LABELS)
+    again = score_runs(spoilt, MEMBERS, clips_table())
     pd.testing.assert_frame_equal(again.ensembles, scores.ensembles)
 
 

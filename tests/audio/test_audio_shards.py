@@ -86,7 +86,7 @@ def test_mp3_at_32_khz_stays_as_it_is_and_is_read_by_windows(tmp_path: Path) -> 
     for name in ("a.mp3", "b.mp3"):
         write(tmp_path / name, noise(96_000), 32_000)
     store = convert(Folder(tmp_path), ["a.mp3", "b.mp3"], tmp_path / "shards", "flac")
-    stored = (tmp_path / "shards" / "00000-00.flacs").read_bytes()
+    stored = (tmp_path / "shards" / "00000.flacs").read_bytes()
     assert stored == (tmp_path / "a.mp3").read_bytes() + (tmp_path / "b.mp3").read_bytes()
     whole, _ = soundfile.read(tmp_path / "b.mp3", dtype="float32")
     for start, frames in ((0, 96_000), (1, 500), (40_001, 32_000), (95_000, 1000)):

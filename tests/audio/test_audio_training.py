@@ -97,7 +97,7 @@ def with_validation(tmp_path, values):
     """A training whose epochs are as good as `values` say, and its weights after each epoch."""
     task, seen = job.task(), []
 
-    def validate(interrupt):
+    def validate():
         seen.append({name: value.clone() for name, value in task.model.state_dict().items()})
         return Validation(loss=1 / len(seen), map_at_10=values[len(seen) - 1])
 

@@ -12,7 +12,8 @@ from triptych.audio.models.retrieval import build_model
 from triptych.audio.models.sentence_encoders.bert import Settings as BertSettings
 from triptych.audio.models.settings import ModelSettings
 from triptych.audio.models.text_making import write_scratch_model
-from triptych.audio.training.runs import Corpus, Plan
+from triptych.audio.training.corpus import Corpus
+from triptych.audio.training.runs import Plan
 
 SPLITS = (
     ("clotho", "development", "train", 6, 2),

@@ -26,24 +26,18 @@ def plain(name: str) -> tuple[str, bytes, None]:
 
 LINK = stat.S_IFLNK | 0o777
 ARCHIVES = {
-    "leads up from within": ([plain("a/../../evil.wav")], "outside"),
-    "of another system": ([plain("..\\evil.wav")], "outside"),
-    "a link and a file through it": (
-        [("way", b"../home", LINK), ("way/evil.wav", b"evil", None)],
-        "'way' is a link",
-    ),
-    "a device": ([("a.wav", b"", stat.S_IFCHR | 0o666)], "a device"),
-    "a file twice": ([plain("a.wav"), plain("a.wav")], "twice"),
-    "emptiness by the gigabyte": ([("a.wav", bytes(20_000_000), None)], "don't shrink so far"),
+    "leads up from within": [plain("a/../../evil.wav")],
+    "of another system": [plain("..\\evil.wav")],
+    "a link and a file through it": [("way", b"../home", LINK), plain("way/evil.wav")],
 }
 
 
 @pytest.mark.parametrize("kind", ARCHIVES)
 def test_an_archive_that_reaches_out_is_refused_and_leaves_nothing(sandbox, kind):
-    members, said = ARCHIVES[kind]
-    archived(sandbox.here / "development.7z", *members)
+    archived(sandbox.here / "development.7z", *ARCHIVES[kind])
     output = Named("results/audio/development")
     given = {"archive": "development.7z"}
+    said = "not a whole archive"
     sandbox.refuses("audio_unpack_clotho", given, output, "development.7z", said, files=None)
     sandbox.check()
     assert not list(sandbox.around.rglob("evil*"))

@@ -76,12 +76,6 @@ def clotho_files(folder: Path) -> dict[str, Path]:
         encoding="iso-8859-1",
     )
     write_rows(folder / "retrieval_captions.csv", ["caption"], [[query] for query in QUERIES])
-    names = [name for name, *_ in CLOTHO["evaluation"]]
-    write_rows(
-        folder / "metadata_eval.csv",
-        ["query", "audio_filenames"],
-        [[captions_of(name)[0], str(names)] for name in names],
-    )
     sounds = {f"clotho_audio_{split}.7z": folder / split for split in CLOTHO}
     for split, clips in CLOTHO.items():
         for n, (name, _, cut) in enumerate(clips):

@@ -180,12 +180,9 @@ def metrics(of_queries: pd.DataFrame, *, clips=60, synthesised=True) -> pd.DataF
             rank = part["rank"].to_numpy()
             values = {"map_at_10": np.where(rank <= 10, 1 / rank, 0.0).mean()}
             values |= {f"r_at_{k}": (rank <= k).mean() for k in (1, 5, 10)}
-            measured = [("single", name, value) for name, value in values.items()]
-            several = min(1.0, 1.1 * values["map_at_10"])
-            measured += [("multiple", f"map_at_{k}", several + 0.001 * k) for k in (10, 16)]
-            for relevance, metric, value in measured:
+            for metric, value in values.items():
                 rows.append(
-                    {**named, "subset": subset, "relevance": relevance, "metric": metric}
+                    {**named, "subset": subset, "relevance": "single", "metric": metric}
                     | {"value": value, "low": 0.9 * value, "high": 1.1 * value}
                     | {"queries": len(part), "clips": clips}
                 )

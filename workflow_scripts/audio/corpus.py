@@ -12,14 +12,10 @@ from triptych.core.job import job
 with job(snakemake):
     files, params, output = snakemake.input, snakemake.params, snakemake.output
     clips = pd.concat([read_table(path) for path in files.clips], ignore_index=True)
-    ledger = exclude(
-        clips,
-        params.splits,
-        params.exclude,
-        read_leak_lists(params.leaks, params.exclude),
-        unreadable_clips(files.shards),
-    )
-    if params.exclude == "strict":
+    strict = params.exclude == "strict"
+    leaks = read_leak_lists(params.leaks) if strict else None
+    ledger = exclude(clips, params.splits, leaks, unreadable_clips(files.shards))
+    if strict:
         prove_no_leak(ledger.manifest, clips, params.splits)
     write_csv(ledger.manifest, output.manifest)
     write_csv(ledger.removed, output.removed)

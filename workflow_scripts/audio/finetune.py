@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from triptych.audio.models.retrieval import load_model
-from triptych.audio.training.runs import Corpus, Plan, result_fingerprint, train_runs
+from triptych.audio.training.corpus import Corpus
+from triptych.audio.training.runs import Plan, result_fingerprint, train_runs
 from triptych.audio.training.settings import TrainingSettings
 from triptych.core.job import job
 from triptych.core.stopping import StopRequest, scheduler_limit

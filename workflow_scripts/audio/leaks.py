@@ -9,7 +9,7 @@ from triptych.report.tables import write_table
 with job(snakemake):
     files, params = snakemake.input, snakemake.params
     clips = read_rows(files.clips)
-    scores = score_runs(params.runs, members=[], clips=clips, relevance=read_rows(files.relevance))
+    scores = score_runs(params.runs, members=[], clips=clips)
     long = leaks_long(
         scores.metrics,
         scores.queries,

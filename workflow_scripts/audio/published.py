@@ -14,7 +14,6 @@ with job(snakemake):
         dict(zip(params.names, files.models, strict=True)),
         clips=read_table(files.clips),
         captions=read_table(files.captions),
-        relevance=read_table(files.relevance),
         shards=files.shards,
         longest_seconds=params.longest_seconds,
         device=params.device,

@@ -11,7 +11,6 @@ with job(snakemake):
         params.runs,
         params.members,
         clips=read_table(files.clips),
-        relevance=read_table(files.relevance),
         scenes=read_table(params.scenes) if params.scenes else None,
     )
     write_csv(scores.metrics, output.metrics)

@@ -54,11 +54,11 @@ def test_every_panel_has_chance_and_every_system_its_point(scores):
     long = beyond_long(scores, made.study(), scale="demo")
     assert {"single", "multiple_10", "multiple_16", "seen", "unseen"} == set(long["measure"])
     figure = beyond_figure(long)
-    assert len(figure.axes) == 3
+    assert len(figure.axes) == 2
     names = [text.get_text() for text in figure.axes[0].get_yticklabels()]
     assert len(names) == 13 and "Chance" not in names
     titles = [axes.get_title(loc="left") for axes in figure.axes]
-    assert titles[1:] == ["Unseen combinations", "mAP@10, all right clips"]
+    assert titles[1:] == ["Unseen combinations"]
     for axes in figure.axes:
         dotted = [line for line in axes.lines if line.get_label() == "chance"]
         assert len(dotted) == 1 and dotted[0].get_color() == MUTED

@@ -1,7 +1,8 @@
 """Embeddings of clips and captions, each computed once, in the order in which they were given."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from typing import TypeVar
 
@@ -33,16 +34,14 @@ def embed_clips(
     clips: Sequence[str],
     device: torch.device,
     precision: str,
-    *,
-    longest_seconds: float | None = None,
-    interrupt: Callable[[], None] = lambda: None,
+    longest_seconds: float = math.inf,
 ) -> NDArray[np.float32]:
     """Normalised embeddings [C, D] of clips, of a longer clip only of its first `longest_seconds`.
 
-    `interrupt` is called before each batch. The model is left in evaluation mode.
+    The model is left in evaluation mode.
     """
-    longest = None if longest_seconds is None else round(longest_seconds * SAMPLE_RATE)
-    frames = [min(store.frames(clip), longest or store.frames(clip)) for clip in clips]
+    longest = longest_seconds * SAMPLE_RATE
+    frames = [round(min(store.frames(clip), longest)) for clip in clips]
     groups = by_length(frames, round(BATCH_SECONDS[device.type] * SAMPLE_RATE))
 
     def read(group: Sequence[int]) -> tuple[Tensor, Tensor]:
@@ -53,25 +52,12 @@ def embed_clips(
         return model.embed_audio(waveforms[:, : int(lengths.max())].to(device), lengths)
 
     portion = OomRetry(max(map(len, groups), default=0), "clips", ADVICE)
-    return _embedded(
-        model,
-        groups,
-        read,
-        embed,
-        portion=portion,
-        device=device,
-        precision=precision,
-        interrupt=interrupt,
-    )
+    with _evaluating(model, device, precision):
+        return _in_order(groups, read, embed, portion)
 
 
 def embed_captions(
-    model: RetrievalModel,
-    captions: Sequence[str],
-    device: torch.device,
-    precision: str,
-    *,
-    interrupt: Callable[[], None] = lambda: None,
+    model: RetrievalModel, captions: Sequence[str], device: torch.device, precision: str
 ) -> NDArray[np.float32]:
     """Normalised embeddings [Q, D] of captions. The model is left in evaluation mode."""
     words = [len(caption.split()) for caption in captions]
@@ -84,17 +70,8 @@ def embed_captions(
     def embed(tokens: dict[str, Tensor], part: slice) -> Tensor:
         return model.embed_text({name: value[part].to(device) for name, value in tokens.items()})
 
-    portion = OomRetry(CAPTIONS, "captions", ADVICE)
-    return _embedded(
-        model,
-        groups,
-        read,
-        embed,
-        portion=portion,
-        device=device,
-        precision=precision,
-        interrupt=interrupt,
-    )
+    with _evaluating(model, device, precision):
+        return _in_order(groups, read, embed, OomRetry(CAPTIONS, "captions", ADVICE))
 
 
 def by_length(frames: Sequence[int], room: int) -> list[list[int]]:
@@ -111,39 +88,31 @@ def by_length(frames: Sequence[int], room: int) -> list[list[int]]:
     return groups
 
 
-def _embedded(
-    model: RetrievalModel,
+@contextmanager
+def _evaluating(model: RetrievalModel, device: torch.device, precision: str) -> Iterator[None]:
+    model.eval()
+    with torch.inference_mode(), training_precision(device, precision):
+        yield
+
+
+def _in_order(
     groups: Sequence[Sequence[int]],
     read: Callable[[Sequence[int]], T],
     embed: Callable[[T, slice], Tensor],
     portion: OomRetry,
-    device: torch.device,
-    precision: str,
-    interrupt: Callable[[], None],
 ) -> NDArray[np.float32]:
-    """Rows in the order of the indices that `groups` holds."""
-    model.eval()
+    """Rows in the order of the indices that `groups` holds; each group goes through the model in
+    portions that the memory holds.
+    """
     parts = []
-    with torch.inference_mode(), training_precision(device, precision):
-        for group, batch in zip(groups, _ahead(read, groups), strict=True):
-            interrupt()
-            parts += portion.run(partial(_portions, partial(embed, batch), len(group)))
-    rows = torch.cat(parts).cpu().numpy()
-    result = np.empty_like(rows)
-    result[[index for group in groups for index in group]] = rows
+    for group in groups:
+        parts += portion.run(partial(_portions, partial(embed, read(group)), len(group)))
+    embedded = torch.cat(parts).cpu().numpy()
+    result = np.empty_like(embedded)
+    result[[index for group in groups for index in group]] = embedded
     return result
 
 
 def _portions(embed: Callable[[slice], Tensor], rows: int, size: int) -> list[Tensor]:
     """A batch's embeddings, `size` rows at a time."""
     return [embed(slice(first, first + size)).float() for first in range(0, rows, size)]
-
-
-def _ahead(read: Callable[[Sequence[int]], T], groups: Sequence[Sequence[int]]) -> Iterator[T]:
-    """Read groups in order, the next one in a thread while this one is used."""
-    with ThreadPoolExecutor(1) as pool:
-        following = pool.submit(read, groups[0])
-        for group in groups[1:]:
-            ready, following = following.result(), pool.submit(read, group)
-            yield ready
-        yield following.result()

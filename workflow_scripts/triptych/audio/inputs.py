@@ -112,14 +112,6 @@ class Inputs:
                 return Places(folder, folder, tables, archives)
         return Places(folder, folder, tables, tables)  # of a data set that is left out
 
-    @property
-    def relevance(self) -> str | None:
-        """The file of multi-positive labels, where the data have one."""
-        labels = f"{self.places('clotho').folder}/metadata_eval.csv"
-        source = self.sources["clotho"]
-        exists = source == "download" or (source == "path" and os.path.exists(labels))
-        return labels if exists else None
-
     def leak_lists(self, wildcards: Any) -> list[str]:
         """Files that list the leaks of a corpus."""
         if self._config["corpora"][wildcards.corpus]["exclude"] == "none":

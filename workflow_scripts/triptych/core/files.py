@@ -76,21 +76,6 @@ def set_aside(folder: Path, paths: Iterable[Path]) -> Path:
     return aside
 
 
-def link_or_copy(source: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
-    """Give a finished file a second name by a hard link, or copy it if the file system has none.
-
-    The file may only be replaced later, never written to, as `atomic_path` does.
-    """
-    target = Path(path)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=partial_prefix(target)) as folder:
-        temporary = Path(folder) / target.name
-        try:
-            os.link(source, temporary)
-        except OSError:  # another file system, or one without links
-            shutil.copyfile(source, temporary)
-        temporary.replace(target)
-
-
 def write_csv(table: "pd.DataFrame", path: str | os.PathLike[str]) -> None:
     """Write a table atomically, without its index, with all digits of its floats."""
     # Readers take a bare carriage return for the end of a line; Python 3.12 does not quote it.

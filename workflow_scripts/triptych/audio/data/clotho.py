@@ -12,17 +12,14 @@ Some file names begin with a space, some occur in two splits, and development ha
 not 3,840. Copies may have further columns and may be UTF-8 throughout.
 """
 
-import ast
 import re
 from collections.abc import Collection
-from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
 from triptych.audio.data.tables import (
     QUERY_COLUMNS,
-    RELEVANCE_COLUMNS,
     Tables,
     caption_table,
     clip_id,
@@ -36,7 +33,6 @@ from triptych.core.errors import InputError
 DATASET = "clotho"
 LABELLED = ("development", "validation", "evaluation")
 CHALLENGE = "challenge"
-RELEVANCE_SPLIT = "evaluation"
 CAPTIONS = tuple(f"caption_{number}" for number in range(1, 6))
 METADATA = ("file_name", "sound_id")
 CHALLENGE_METADATA = "retrieval_audio_metadata.csv"
@@ -49,15 +45,14 @@ START_END = re.compile(r"\s*\[\s*(\d{1,15})\s*,\s*(\d{1,15})\s*\]\s*", re.ASCII)
 
 def read_clotho(
     folder: str | Path,
-    relevance: str | Path | None = None,
     audio: str | Path | None = None,
     splits: Collection[str] = (*LABELLED, CHALLENGE),
 ) -> Tables:
-    """Clips, captions, queries and multi-positive labels from the files in `folder`.
+    """Clips, captions and queries from the files in `folder`.
 
-    relevance: the file of labels (read_relevance); audio: the folder of a folder of WAV files a
-    split, looked at for the name of the challenge's. The challenge's clips may be missing. Raises
-    InputError for missing files or columns and for captions that fit no metadata.
+    audio: the folder of a folder of WAV files a split, looked at for the name of the challenge's.
+    The challenge's clips may be missing. Raises InputError for missing files or columns and for
+    captions that fit no metadata.
     """
     folder = Path(folder)
     clips, captions = [], []
@@ -76,12 +71,9 @@ def read_clotho(
         clips.append(_metadata(folder / CHALLENGE_METADATA, CHALLENGE, inner))
         lines = read_strings(folder / CHALLENGE_CAPTIONS, ("caption",))["caption"]
         queries = pd.DataFrame({"query": range(len(lines)), "caption": lines})
-    tables = Tables(
+    return Tables(
         pd.concat(clips, ignore_index=True), pd.concat(captions, ignore_index=True), queries
     )
-    if relevance is None or RELEVANCE_SPLIT not in splits:
-        return tables
-    return replace(tables, relevance=read_relevance(relevance, tables.clips, tables.captions))
 
 
 def challenge_folder(audio: str | Path) -> str:
@@ -156,36 +148,3 @@ def _same_clips(split: str, captions: pd.DataFrame, metadata: pd.DataFrame) -> N
             f"Clotho's captions and metadata of {split} differ in {len(odd)} clips, the first is "
             f"{odd[0]!r}; expected is the same file names in both, blanks at their start included"
         )
-
-
-def read_relevance(path: str | Path, clips: pd.DataFrame, captions: pd.DataFrame) -> pd.DataFrame:
-    """split, caption, clip: one row a caption and clip that fits it, once, in the file's order.
-
-    Labels (metadata_eval.csv of CPJKU/dcase2025_task6_baseline): the columns `query` and
-    `audio_filenames`, a Python list. They replace the single right clip, they don't add to it.
-    Raises InputError for captions and files that aren't of Clotho's evaluation split.
-    """
-    known = set(clips["clip"][clips["split"] == RELEVANCE_SPLIT])
-    texts = set(captions["caption"][captions["clip"].isin(known)])
-    rows: dict[tuple[str, str, str], None] = {}
-    for row in read_strings(path, ("query", "audio_filenames")).to_dict("records"):
-        if row["query"] not in texts:
-            raise InputError(
-                f"{path}: {row['query']!r} is no caption of Clotho's {RELEVANCE_SPLIT} split"
-            )
-        for name in _names(row["audio_filenames"], path):
-            clip = clip_id("clotho", RELEVANCE_SPLIT, name)
-            if clip not in known:
-                raise InputError(f"{path}: {name!r} is no file of Clotho's {RELEVANCE_SPLIT} split")
-            rows[RELEVANCE_SPLIT, row["query"], clip] = None
-    return pd.DataFrame(list(rows), columns=list(RELEVANCE_COLUMNS))
-
-
-def _names(text: str, path: str | Path) -> list[str]:
-    try:
-        names = ast.literal_eval(text)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        names = None
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise InputError(f"{path}: {text!r} isn't a list of file names, ['a.wav', 'b.wav']")
-    return names

@@ -5,11 +5,10 @@ with the clips that could not be used and why.
 """
 
 import hashlib
+import json
 import logging
 import os
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -17,7 +16,6 @@ import pandas as pd
 from triptych.audio.data.audio_sources import AudioSource, move_folder
 from triptych.audio.data.decoding import AudioProblem
 from triptych.audio.data.shard_files import KINDS, append_clip
-from triptych.audio.data.tables import read_table
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path, clear_partial, set_aside, write_csv
 from triptych.core.progress import Progress
@@ -27,9 +25,7 @@ logger = logging.getLogger(__name__)
 INDEX = ["clip", "shard", "kind", "offset", "bytes", "frames"]
 PROBLEMS = ["clip", "problem"]
 CLIPS_A_GROUP = 128
-"""Clips that one worker converts at a time, into files of their own: what a kill loses at most."""
-SHARD_BYTES = 1 << 30
-"""A shard file that has come to this size is closed; its last clip may reach beyond."""
+"""Clips that one worker converts at a time, into a file of their own: what a kill loses at most."""
 
 
 def write_shards(
@@ -51,16 +47,16 @@ def write_shards(
     target, room = Path(target), Path(checkpoint)
     folder = _resume(room, _digest(clips, audio, kind, fingerprint))
     if not (folder / "index.csv").exists():
-        _convert_groups(clips, partial(_convert_group, audio, kind, folder), folder, threads)
+        _convert(clips, audio, kind, folder, threads)
         _join_groups(folder, len(clips), target)
-    for part in (*folder.glob("[0-9]*.csv"), *folder.glob("[0-9]*.problems")):
-        part.unlink()
+    for group in folder.glob("*.json"):
+        group.unlink()
     move_folder(folder, target)
     (room / "fingerprint").unlink()
 
 
 def _digest(clips: pd.DataFrame, source: AudioSource, kind: str, fingerprint: str) -> str:
-    digest = hashlib.sha256(repr((fingerprint, kind, CLIPS_A_GROUP, SHARD_BYTES)).encode())
+    digest = hashlib.sha256(repr((fingerprint, kind, CLIPS_A_GROUP)).encode())
     for clip, path in zip(clips["clip"], clips["path"], strict=True):
         digest.update(repr((clip, path, source.state(path))).encode())
     return digest.hexdigest()
@@ -79,27 +75,26 @@ def _resume(room: Path, fingerprint: str) -> Path:
     return folder
 
 
-def _convert_groups(
-    clips: pd.DataFrame,
-    convert: Callable[[int, list[tuple[str, str]]], int],
-    folder: Path,
-    threads: int,
+def _convert(
+    clips: pd.DataFrame, audio: AudioSource, kind: str, folder: Path, threads: int
 ) -> None:
-    """Convert the groups that have no index in `folder` yet."""
+    """Convert the groups that `folder` lacks."""
     rows = list(zip(clips["clip"], clips["path"], strict=True))
-    groups = enumerate(range(0, len(rows), CLIPS_A_GROUP))
-    waiting = {
-        number: rows[first : first + CLIPS_A_GROUP]
-        for number, first in groups
-        if not _index_of(folder, number).exists()
+    groups = {
+        folder / f"{number:05d}.json": rows[first : first + CLIPS_A_GROUP]
+        for number, first in enumerate(range(0, len(rows), CLIPS_A_GROUP))
     }
+    waiting = {record: group for record, group in groups.items() if not record.exists()}
     done = len(rows) - sum(map(len, waiting.values()))
     with (
         Progress("clips", len(rows), "clips", done) as progress,
         # Decoder, resampler and encoder let other threads run.
         ThreadPoolExecutor(threads) as pool,
     ):
-        jobs = [pool.submit(convert, number, group) for number, group in waiting.items()]
+        jobs = [
+            pool.submit(_convert_group, group, audio, kind, record)
+            for record, group in waiting.items()
+        ]
         try:
             for job in jobs:
                 progress.advance(job.result())
@@ -108,58 +103,43 @@ def _convert_groups(
             raise
 
 
-def _index_of(folder: Path, number: int) -> Path:
-    """The file that says that a group is finished: the last one that its worker writes."""
-    return folder / f"{number:05d}.csv"
-
-
 def _convert_group(
-    audio: AudioSource, kind: str, folder: Path, number: int, clips: list[tuple[str, str]]
+    clips: list[tuple[str, str]], audio: AudioSource, kind: str, record: Path
 ) -> int:
-    """Write one group's shard files, problems and index; how many clips it had."""
+    """Write one group's shard file, then its index and problems as `record`; how many clips it
+    had.
+    """
     index: list[tuple[object, ...]] = []
     problems: list[tuple[str, str]] = []
-    waiting, part = list(reversed(clips)), 0
-    while waiting:
-        name = f"{number:05d}-{part:02d}{KINDS[kind]}"
-        with atomic_path(folder / name) as temporary, temporary.open("w+b") as shard:
-            while waiting and shard.tell() < SHARD_BYTES:
-                clip, path = waiting.pop()
-                offset = shard.tell()
-                try:
-                    with audio.local(path, folder) as sound:
-                        frames = append_clip(kind, sound, shard)
-                except AudioProblem as problem:
-                    problems.append((clip, str(problem)))
-                    shard.seek(offset)
-                    shard.truncate()
-                    continue
-                index.append((clip, name, kind, offset, shard.tell() - offset, frames))
-        part += 1
-    write_csv(pd.DataFrame(problems, columns=PROBLEMS), folder / f"{number:05d}.problems")
-    write_csv(pd.DataFrame(index, columns=INDEX), _index_of(folder, number))
+    file = record.with_suffix(KINDS[kind])
+    with atomic_path(file) as temporary, temporary.open("w+b") as shard:
+        for clip, path in clips:
+            offset = shard.tell()
+            try:
+                with audio.local(path, record.parent) as sound:
+                    frames = append_clip(kind, sound, shard)
+                index.append((clip, file.name, kind, offset, shard.tell() - offset, frames))
+            except AudioProblem as problem:
+                problems.append((clip, str(problem)))
+                shard.seek(offset)
+                shard.truncate()
+    if not index:
+        file.unlink()
+    with atomic_path(record) as temporary:
+        temporary.write_text(json.dumps({"index": index, "problems": problems}))
     return len(clips)
 
 
 def _join_groups(folder: Path, expected: int, target: Path) -> None:
-    """The groups' tables as one index and one list of problems, in the order of the clips."""
-    parts = sorted(folder.glob("[0-9]*.csv"))
-    lists = [part.with_suffix(".problems") for part in parts]
-    index, problems = (
-        pd.concat(
-            [pd.DataFrame(columns=columns, dtype=str), *map(read_table, files)], ignore_index=True
-        )
-        for files, columns in ((parts, INDEX), (lists, PROBLEMS))
-    )
+    """The groups' records as one index and one list of problems, in the order of the clips."""
+    groups = [json.loads(file.read_bytes()) for file in sorted(folder.glob("*.json"))]
+    index = pd.DataFrame([row for group in groups for row in group["index"]], columns=INDEX)
+    problems = [row for group in groups for row in group["problems"]]
     if expected and not len(index):
+        clip, problem = problems[0]
         raise InputError(
-            f"{target}: none of {expected} clips can be used. The first: "
-            f"{problems['clip'][0]}: {problems['problem'][0]}"
+            f"{target}: none of {expected} clips can be used. The first: {clip}: {problem}"
         )
-    used = set(index["shard"])
-    for shard in folder.glob("[0-9]*-*"):
-        if shard.name not in used:  # all of its clips were unreadable
-            shard.unlink()
-    write_csv(problems, folder / "problems.csv")
+    write_csv(pd.DataFrame(problems, columns=PROBLEMS), folder / "problems.csv")
     write_csv(index, folder / "index.csv")
     logger.info("%s: %d clips, %d could not be used", target, len(index), len(problems))

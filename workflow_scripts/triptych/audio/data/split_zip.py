@@ -1,8 +1,7 @@
 """Zip archives in several parts (X.z01, X.z02, ..., X.zip), read without joining them.
 
 WavCaps comes like this, 5 GB a part; joining FreeSound's would need another half terabyte. So
-`zipfile` reads the parts as one file that ends as an archive of one part does (PKWARE's
-APPNOTE.TXT, sections 4.3.14 to 4.3.16).
+`zipfile` reads the parts as one file (PKWARE's APPNOTE.TXT, sections 4.3.14 to 4.3.16).
 """
 
 import io
@@ -10,6 +9,7 @@ import os
 import struct
 import zipfile
 import zlib
+from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
@@ -20,10 +20,7 @@ from triptych.core.errors import InputError
 CHUNK_BYTES = 1 << 20
 END = struct.Struct("<4s4H2LH")  # end of central directory
 LOCATOR = struct.Struct("<4sLQL")  # where its 64-bit form lies
-END64 = struct.Struct("<4sQ2H2L4Q")
-FULL16 = 0xFFFF
-ALIKE = 0.9  # of the largest part: headers are not split, so that parts differ by some bytes
-MOST_PARTS = 10_000  # of any archive; a damaged number of parts may be in the billions
+LONGEST_COMMENT = 0xFFFF
 
 
 class DamagedMember(InputError):
@@ -34,35 +31,32 @@ class SplitZip:
     """The members of an archive by name, read from its parts as they are, by several threads."""
 
     def __init__(self, archive: str | os.PathLike[str]) -> None:
-        """`archive` is the last part, X.zip. Raises InputError naming absent or short parts."""
+        """`archive` is the last part, X.zip. Raises InputError naming absent parts."""
         self._archive = Path(archive)
-        last, locator = self._end()
-        if not 0 <= last < MOST_PARTS:
+        end, locator = self._end()
+        count = 1 + (END.unpack_from(end)[1] if locator is None else locator[3] - 1)
+        names = [self._archive.with_suffix(f".z{number:02d}") for number in range(1, count)]
+        if absent := [part.name for part in names if not part.is_file()]:
             raise InputError(
-                f"{self._archive} claims to have {last + 1} parts, expected 1 to {MOST_PARTS}: its "
-                "end is damaged; fetch it again"
-            )
-        names = [self._archive.with_suffix(f".z{n:02d}") for n in range(1, last + 1)]
-        parts = [*names, self._archive]
-        if absent := [part.name for part in parts if not part.is_file()]:
-            raise InputError(
-                f"{self._archive} has {len(parts)} parts, of which {', '.join(absent[:9])} are not "
+                f"{self._archive} has {count} parts, of which {', '.join(absent[:9])} are not "
                 "beside it; fetch what is missing"
             )
-        sizes = {part.name: part.stat().st_size for part in names}
-        if short := [name for name, size in sizes.items() if size < ALIKE * max(sizes.values())]:
-            raise InputError(
-                f"{self._archive}: bytes are missing in {', '.join(short)}: all parts but the last "
-                "have about one size; delete and fetch again"
-            )
-        joined = _Joined(parts)
+        self._parts = [*names, self._archive]
+        joined = _Joined(self._parts)
+        if locator is not None:
+            # zipfile refuses archives of several parts: this one says that it has one.
+            mark, part, place, _ = locator
+            joined.tail = LOCATOR.pack(mark, 0, joined.starts[part] + place, 1) + end
         try:
-            joined.tail = self._tail(joined, locator)
-            buffered = io.BufferedReader(cast(io.RawIOBase, joined))
-            packed = zipfile.ZipFile(buffered, metadata_encoding="utf-8")
+            self._packed = zipfile.ZipFile(
+                io.BufferedReader(cast(io.RawIOBase, joined)), metadata_encoding="utf-8"
+            )
+            # zipfile counts a member's place from the start of the part with the list of members,
+            # the archive from the start of the part in which the member begins.
+            counted_from = joined.starts[bisect_right(joined.starts, self._packed.start_dir) - 1]
             self.members = {
-                entry.filename: _placed(entry, joined.starts[entry.volume])
-                for entry in packed.infolist()
+                entry.filename: _moved(entry, joined.starts[entry.volume] - counted_from)
+                for entry in self._packed.infolist()
                 if not entry.is_dir()
             }
         except (zipfile.BadZipFile, struct.error, IndexError, ValueError) as error:
@@ -70,7 +64,6 @@ class SplitZip:
                 f"{self._archive}: its list of members is damaged ({error}); a part is not of this "
                 "archive, or was cut short: fetch it again"
             ) from None
-        self._packed, self._parts = packed, parts
 
     def stream(self, name: str) -> Iterator[bytes]:
         """A member's bytes, chunk by chunk. Raises KeyError, and DamagedMember at the latest with
@@ -81,8 +74,6 @@ class SplitZip:
             with self._packed.open(member) as stream:
                 while chunk := stream.read(CHUNK_BYTES):
                     yield chunk
-        except NotImplementedError as error:
-            raise DamagedMember(f"{self._archive}: {name} can't be unpacked: {error}") from None
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError) as error:
             raise DamagedMember(
                 f"{self._archive}: {name} is damaged ({error}: less or more than its "
@@ -90,12 +81,14 @@ class SplitZip:
                 f"{self._parts[member.volume].name}: delete that part to have it fetched again"
             ) from None
 
-    def _end(self) -> tuple[int, tuple[int, ...] | None]:
-        """The number of the last part, and part and place of the end's 64-bit form."""
+    def _end(self) -> tuple[bytes, tuple[bytes, int, int, int] | None]:
+        """The end of the central directory with the comment behind it, and the locator of its
+        64-bit form where there is one.
+        """
         try:
             with self._archive.open("rb") as stream:
                 size = stream.seek(0, os.SEEK_END)
-                stream.seek(max(0, size - END.size - FULL16 - LOCATOR.size))
+                stream.seek(max(0, size - END.size - LONGEST_COMMENT - LOCATOR.size))
                 tail = stream.read()
         except OSError as error:
             raise InputError(f"{self._archive} cannot be read: {error.strerror}") from None
@@ -105,43 +98,27 @@ class SplitZip:
                 f"{self._archive}: not the last part of a zip archive, or cut short: it has no "
                 "list of members at its end; fetch it again"
             )
-        self._short_end = END.unpack_from(tail, at)
         before = tail[max(0, at - LOCATOR.size) : at]
-        if not before.startswith(b"PK\x06\x07"):
-            return self._short_end[1], None
-        _, part, offset, parts = LOCATOR.unpack(before)
-        return parts - 1, (part, offset)
-
-    def _tail(self, joined: "_Joined", locator: tuple[int, ...] | None) -> tuple[int, bytes]:
-        """Where the directory ends, and what follows it in an archive of one part."""
-        _, _, part, _, count, size, offset, _ = self._short_end
-        if locator is not None:
-            joined.seek(joined.starts[locator[0]] + locator[1])
-            *_, part, _, count, size, offset = END64.unpack(joined.read(END64.size))
-        directory = joined.starts[part] + offset
-        end = directory + size
-        record = END64.pack(b"PK\x06\x06", 44, 45, 45, 0, 0, count, count, size, directory)
-        record += LOCATOR.pack(b"PK\x06\x07", 0, end, 1)
-        return end, record + END.pack(b"PK\x05\x06", *(FULL16,) * 4, *(0xFFFFFFFF,) * 2, 0)
+        wide = before.startswith(b"PK\x06\x07")
+        return tail[at:], LOCATOR.unpack(before) if wide else None
 
 
-def _placed(member: zipfile.ZipInfo, start: int) -> zipfile.ZipInfo:
-    """A member by its place in all parts together; start: of the part that it begins in."""
-    placed = zipfile.ZipInfo(member.filename)
-    for name in ("orig_filename", "compress_type", "flag_bits", "CRC", "volume"):
-        setattr(placed, name, getattr(member, name))
-    placed.compress_size, placed.file_size = member.compress_size, member.file_size
-    placed.header_offset = start + member.header_offset
-    return placed
+def _moved(member: zipfile.ZipInfo, by: int) -> zipfile.ZipInfo:
+    """A member that begins so many bytes later."""
+    moved = zipfile.ZipInfo(member.filename)
+    for name in ("orig_filename", "compress_type", "compress_size", "file_size", "flag_bits"):
+        setattr(moved, name, getattr(member, name))
+    moved.CRC, moved.volume = member.CRC, member.volume
+    moved.header_offset = member.header_offset + by
+    return moved
 
 
 class _Joined(io.RawIOBase):
-    """Parts in their order as one file, whose last bytes may be others. One thread at a time."""
+    """Parts in their order as one file, whose last bytes read as `tail`. One thread at a time."""
 
     def __init__(self, parts: list[Path]) -> None:
-        self._parts, self._position = parts, 0
-        self.starts = [0, *accumulate(part.stat().st_size for part in parts)]
-        self.tail = self.starts[-1], b""
+        self._parts, self._position, self.tail = parts, 0, b""
+        *self.starts, self._size = accumulate((p.stat().st_size for p in parts), initial=0)
 
     def seekable(self) -> bool:
         return True
@@ -150,19 +127,15 @@ class _Joined(io.RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        size = self.tail[0] + len(self.tail[1])
-        self._position = max(0, offset + (0, self._position, size)[whence])
-        return self._position
-
-    def tell(self) -> int:
+        self._position = max(0, offset + (0, self._position, self._size)[whence])
         return self._position
 
     def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
-        at, (end, tail) = self._position, self.tail
+        at, end = self._position, self._size - len(self.tail)
         if at >= end:
-            data = tail[at - end : at - end + len(buffer)]
+            data = self.tail[at - end : at - end + len(buffer)]
         else:
-            part = max(n for n, start in enumerate(self.starts[:-1]) if start <= at)
+            part = bisect_right(self.starts, at) - 1
             with self._parts[part].open("rb") as stream:
                 stream.seek(at - self.starts[part])
                 data = stream.read(min(len(buffer), end - at))

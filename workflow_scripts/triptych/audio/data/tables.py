@@ -28,21 +28,19 @@ CLIP_COLUMNS = (
 )
 CAPTION_COLUMNS = ("clip", "position", "caption")
 QUERY_COLUMNS = ("query", "caption")
-RELEVANCE_COLUMNS = ("split", "caption", "clip")
 # What stands in place of a Freesound id in Clotho's metadata, and in the leak lists made of them.
 NO_SOUND_ID = ("", "Not found")
 
 
 @dataclass(frozen=True)
 class Tables:
-    """A data set as read from its files: clips (CLIP_COLUMNS), captions (CAPTION_COLUMNS), the
-    challenge's captions, whose clips are not published, and the further right clips of a caption.
+    """A data set as read from its files: clips (CLIP_COLUMNS), captions (CAPTION_COLUMNS), and the
+    challenge's captions, whose clips are not published.
     """
 
     clips: pd.DataFrame
     captions: pd.DataFrame
     queries: pd.DataFrame = field(default_factory=lambda: empty_table(QUERY_COLUMNS))
-    relevance: pd.DataFrame = field(default_factory=lambda: empty_table(RELEVANCE_COLUMNS))
 
 
 def empty_table(columns: Sequence[str]) -> pd.DataFrame:

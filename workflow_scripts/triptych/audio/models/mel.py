@@ -11,11 +11,16 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from triptych.audio.models.settings import MelSettings
+from triptych.audio.models.audio_encoders import MELS
+from triptych.audio.models.settings import HOP, SAMPLE_RATE
+
+N_FFT = 1024
+WINDOW = 800
+"""Samples of a window: 25 ms."""
 
 Band = tuple[float, float]
-
-DEFAULT = MelSettings()
+BAND: Band = (0.0, 15_000.0)
+"""Hz from which to which the filters reach, as in every published PaSST used here."""
 
 
 @dataclass(frozen=True)
@@ -26,22 +31,19 @@ class Masks:
     frames: tuple[int, int]
 
 
-def draw_band(settings: MelSettings, generator: torch.Generator) -> Band:
+def draw_band(generator: torch.Generator) -> Band:
     """A band (Hz) for one training batch: 0 to 9 Hz up to 14001 to 16000 Hz, whole numbers."""
     low = torch.randint(10, (1,), generator=generator).item()
-    return settings.fmin + low, settings.fmax + 1000 - torch.randint(
-        2000, (1,), generator=generator
-    ).item()
+    lower = torch.randint(2000, (1,), generator=generator).item()
+    return BAND[0] + low, BAND[1] + 1000 - lower
 
 
-def draw_masks(
-    mels: int, frames: int, widest: tuple[int, int], generator: torch.Generator
-) -> Masks:
+def draw_masks(frames: int, widest: tuple[int, int], generator: torch.Generator) -> Masks:
     """SpecAugment's stripes: widths uniform below `widest` (bands, frames), places uniform.
 
     The whole batch shares them, as with torchaudio 0.13, by which the report's were drawn.
     """
-    bands = _draw_stripe(mels, widest[0], generator)
+    bands = _draw_stripe(MELS, widest[0], generator)
     return Masks(bands, _draw_stripe(frames, widest[1], generator))
 
 
@@ -52,16 +54,16 @@ def _draw_stripe(size: int, widest: int, generator: torch.Generator) -> tuple[in
     return first, first + int(width)
 
 
-def mel_filters(settings: MelSettings, band: Band) -> Tensor:
-    """Kaldi's filters over `band` (Hz): [mels, n_fft/2 + 1], float64.
+def mel_filters(band: Band = BAND) -> Tensor:
+    """Kaldi's filters over `band` (Hz): [MELS, N_FFT/2 + 1], float64.
 
     Triangles in mel(f) = 1127 ln(1 + f/700), evenly spaced.
     """
-    bins = torch.arange(settings.n_fft // 2 + 1, dtype=torch.float64)
-    mel = 1127 * torch.log1p(bins * settings.sample_rate / settings.n_fft / 700)
+    bins = torch.arange(N_FFT // 2 + 1, dtype=torch.float64)
+    mel = 1127 * torch.log1p(bins * SAMPLE_RATE / N_FFT / 700)
     lowest, highest = (1127 * math.log1p(edge / 700) for edge in band)
-    width = (highest - lowest) / (settings.mels + 1)
-    peaks = lowest + width * torch.arange(1, settings.mels + 1, dtype=torch.float64)
+    width = (highest - lowest) / (MELS + 1)
+    peaks = lowest + width * torch.arange(1, MELS + 1, dtype=torch.float64)
     filters = (1 - (mel - peaks[:, None]).abs() / width).clamp(min=0)
     filters[:, -1] = 0
     return filters
@@ -70,52 +72,45 @@ def mel_filters(settings: MelSettings, band: Band) -> Tensor:
 class LogMel(nn.Module):
     """Waveforms to PaSST's input. It holds no tensor that a checkpoint would name."""
 
-    def __init__(self, settings: MelSettings = DEFAULT) -> None:
+    window: Tensor
+    filters: Tensor
+
+    def __init__(self) -> None:
         super().__init__()
-        self.settings = settings
-        window = torch.hann_window(settings.window, periodic=False)
+        window = torch.hann_window(WINDOW, periodic=False)
         self.register_buffer("window", window, persistent=False)
-        self.window: Tensor
-        self._plain: Tensor | None = None
+        self.register_buffer("filters", mel_filters().float(), persistent=False)
 
     def forward(
         self, waveforms: Tensor, band: Band | None = None, masks: Masks | None = None
     ) -> Tensor:
-        """[B, samples] in [-1, 1] to [B, 1, mels, frames], float32 whatever the precision around.
+        """[B, samples] in [-1, 1] to [B, 1, MELS, frames], float32 whatever the precision around.
 
-        band: the filters' in Hz, None for the settings'. masks: the stripes that become 0 before
-        the affine map. No gradient flows through. A waveform has more than n_fft/2 samples.
+        band: the filters' in Hz, None for BAND. masks: the stripes that become 0 before
+        the affine map. No gradient flows through. A waveform has more than N_FFT/2 samples.
         """
         with torch.no_grad(), torch.autocast(waveforms.device.type, enabled=False):
-            power = self._power(waveforms.float())
-            mel = self._bank(band, waveforms.device) @ power
+            filters = self.filters
+            if band is not None:
+                filters = mel_filters(band).float().to(waveforms.device)
+            mel = filters @ self._power(waveforms.float())
             mel.add_(1e-5).log_()
             if masks is not None:
                 mel[:, slice(*masks.bands)] = 0
                 mel[:, :, slice(*masks.frames)] = 0
             return mel.add_(4.5).div_(5)[:, None]
 
-    def _bank(self, band: Band | None, device: torch.device) -> Tensor:
-        """Filters [mels, n_fft/2 + 1], float32; those of the settings' own band are kept."""
-        if band is not None:
-            return mel_filters(self.settings, band).float().to(device)
-        if self._plain is None or self._plain.device != device:
-            plain = mel_filters(self.settings, (self.settings.fmin, self.settings.fmax))
-            self._plain = plain.float().to(device)
-        return self._plain
-
     def _power(self, waveforms: Tensor) -> Tensor:
-        """Power spectra [B, n_fft/2 + 1, frames].
+        """Power spectra [B, N_FFT/2 + 1, frames].
 
         Pre-emphasis in two roundings, as the original computes it; one differs by up to 5e-5.
         """
-        settings = self.settings
         emphasised = waveforms[:, 1:] - 0.97 * waveforms[:, :-1]
         spectrum = torch.stft(
             emphasised,
-            settings.n_fft,
-            settings.hop,
-            settings.window,
+            N_FFT,
+            HOP,
+            WINDOW,
             self.window,
             center=True,
             pad_mode="reflect",

@@ -20,11 +20,11 @@ from torch.nn import functional
 
 from triptych.audio.models.mel import Band, LogMel, Masks, draw_band, draw_masks
 from triptych.audio.models.sentences import SentenceEncoder
-from triptych.audio.models.settings import MelSettings, ModelSettings, read_model_table
+from triptych.audio.models.settings import ModelSettings, read_model_table
 from triptych.audio.models.text_files import read_tokenizer
 from triptych.audio.training.settings import TrainingSettings
 from triptych.core.errors import InputError
-from triptych.core.files import atomic_path, link_or_copy
+from triptych.core.files import atomic_path
 from triptych.core.weights import save_weights
 
 
@@ -40,12 +40,11 @@ class Draws:
 def draw(settings: ModelSettings, training: TrainingSettings, generator: torch.Generator) -> Draws:
     """Decide for one step; `generator` lives on the CPU."""
     band, masks, patchout = None, None, None
-    mel = MelSettings()
     if training.band_jitter:
-        band = draw_band(mel, generator)
+        band = draw_band(generator)
     widest = (training.frequency_mask, training.time_mask)
     if any(widest):
-        masks = draw_masks(mel.mels, settings.segment_frames, widest, generator)
+        masks = draw_masks(settings.segment_frames, widest, generator)
     if training.patchout:
         patchout = settings.audio.draw(settings.segment_frames, generator)
     return Draws(band, masks, patchout)
@@ -149,16 +148,11 @@ def build_model(
 
 
 def save_model(
-    model: RetrievalModel, folder: StrPath, about: dict[str, Any], weights: StrPath | None = None
+    model: RetrievalModel, folder: StrPath, about: dict[str, Any], half: bool = False
 ) -> None:
-    """Write a model into `folder`; about: whatever JSON holds; weights: what `save_weights` wrote
-    of this model, to be shared with the folder instead of written again.
-    """
+    """Write a model into `folder`; about: whatever JSON holds; half: in half precision."""
     folder = Path(folder)
-    if weights is None:
-        save_weights(model, folder / "model.safetensors")
-    else:
-        link_or_copy(weights, folder / "model.safetensors")
+    save_weights(model, folder / "model.safetensors", half)
     with atomic_path(folder / "tokenizer.json") as temporary:
         model.text.tokenizer.save(str(temporary), pretty=False)
     table = {"settings": model.settings.to_table(), "text": model.text.config, "about": about}

@@ -7,31 +7,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from triptych.audio.models.audio_encoders import (
-    MELS,
-    AudioEncoder,
-    audio_encoder,
-    from_table,
-    to_table,
-)
+from triptych.audio.models.audio_encoders import AudioEncoder, audio_encoder, from_table, to_table
 from triptych.core.errors import InputError
 
+SAMPLE_RATE = 32_000
+"""Hz of what models hear."""
+HOP = 320
+"""Samples between two frames of a spectrogram: 10 ms."""
 
-@dataclass(frozen=True)
-class MelSettings:
-    """The front end's sizes; the defaults are those of every published PaSST used here."""
 
-    sample_rate: int = 32000
-    n_fft: int = 1024
-    window: int = 800  # samples: 25 ms
-    hop: int = 320  # samples: 10 ms
-    mels: int = MELS
-    fmin: float = 0.0  # Hz
-    fmax: float = 15000.0  # Hz
-
-    def frames(self, samples: int) -> int:
-        """Frames of a waveform of so many samples; pre-emphasis takes one sample."""
-        return (samples - 1) // self.hop + 1
+def frames_of(samples: int) -> int:
+    """Frames of a waveform of so many samples; pre-emphasis takes one sample."""
+    return (samples - 1) // HOP + 1
 
 
 @dataclass(frozen=True)
@@ -52,12 +39,12 @@ class ModelSettings:
     @property
     def segment_samples(self) -> int:
         """Samples of a segment, at 32 kHz."""
-        return round(self.segment_seconds * MelSettings.sample_rate)
+        return round(self.segment_seconds * SAMPLE_RATE)
 
     @property
     def segment_frames(self) -> int:
         """Frames of a segment's spectrogram."""
-        return MelSettings().frames(self.segment_samples)
+        return frames_of(self.segment_samples)
 
     @classmethod
     def from_config(

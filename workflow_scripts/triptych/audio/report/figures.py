@@ -26,7 +26,6 @@ STEPS = [1, 2, 2.5, 5, 10]
 PANELS = {
     "single": ("mAP@10, one right clip", "percent"),
     "unseen": ("Unseen combinations", "percent"),
-    "multiple_10": ("mAP@10, all right clips", "percent"),
 }
 """Title and unit by measure; those that the data allow are drawn."""
 

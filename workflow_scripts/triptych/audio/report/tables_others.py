@@ -82,35 +82,25 @@ def table1_table(long: pd.DataFrame) -> Table:
 def beyond_long(metrics: pd.DataFrame, study: AudioStudy, *, scale: str) -> pd.DataFrame:
     """One run of every system of the evaluation split on every question that the data ask.
 
-    In percent. `measure`: single (one right clip, mAP@10), multiple_10 and multiple_16 (all right
-    clips), seen and unseen (combinations of events that training has or lacks, mAP@10).
+    In percent. `measure`: single (all queries, mAP@10), seen and unseen (those of combinations of
+    events that training has or lacks).
     """
     rows = of_corpora(metrics, [study.evaluated, ""])
-    rows["measure"] = [_measure(row) for row in records(rows)]
-    rows = first_seeds(in_order(rows[rows["measure"] != ""], study), study)
+    rows = rows[rows["metric"] == "map_at_10"]
+    rows = first_seeds(in_order(rows, study), study)
     frame = pd.DataFrame(
         {
             "kind": rows["kind"],
             "label": [system_label(row, study) for row in records(rows)],
             **{key: rows[key] for key in ("audio_model", "text_model", "captions", "seed")},
             "system": rows["system"],
-            "measure": rows["measure"],
+            "measure": rows["subset"].replace("all", "single"),
             **{name: 100 * rows[name] for name in ("value", "low", "high")},
             **{name: rows[name] for name in ("queries", "clips")},
             "data": study.data(),
         }
     )
     return with_cells(frame.reset_index(drop=True), unit="percent", scale=scale)
-
-
-def _measure(row: Mapping[str, object]) -> str:
-    """The question of a row of metrics.csv, or "" for none."""
-    subset, relevance, metric = (str(row[name]) for name in ("subset", "relevance", "metric"))
-    if subset == "all" and relevance == "multiple" and metric.startswith("map_at_"):
-        return metric.replace("map_at", "multiple")
-    if relevance == "single" and metric == "map_at_10":
-        return "single" if subset == "all" else subset
-    return ""
 
 
 def first_seeds(rows: pd.DataFrame, study: AudioStudy) -> pd.DataFrame:

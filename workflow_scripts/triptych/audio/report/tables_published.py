@@ -7,28 +7,20 @@ from triptych.report.tables import Table, number, with_cells
 
 PRINTED = {"dcase2025": "DCASE 2025 baseline", "salsa": "Salsa (DCASE 2024)"}
 """Their names in resources/published/audio_table2.csv."""
-MEASURES = {
-    **{("single", metric): name for metric, name in METRICS.items()},
-    ("multiple", "map_at_10"): "mAP@10, all right clips",
-    ("multiple", "map_at_16"): "mAP@16, all right clips",
-}
 
 
 def published_long(metrics: pd.DataFrame, published: pd.DataFrame, *, scale: str) -> pd.DataFrame:
     """One row a checkpoint and measure, in percent.
 
-    metrics: of `scoring.published.score_models`; published: of audio_table2.csv, whose numbers are
-    of one right clip each.
+    metrics: of `scoring.published.score_models`; published: of audio_table2.csv.
     """
     rows = metrics[metrics["subset"] == "all"].drop(columns=["split", "subset"])
     for column in ("value", "low", "high"):
         rows[column] = 100 * rows[column]
     printed = published.set_index("audio_model")
     rows["published"] = [
-        float(printed.loc[PRINTED[name], metric]) if relevance == "single" else float("nan")
-        for name, relevance, metric in zip(
-            rows["checkpoint"], rows["relevance"], rows["metric"], strict=True
-        )
+        float(printed.loc[PRINTED[name], metric])
+        for name, metric in zip(rows["checkpoint"], rows["metric"], strict=True)
     ]
     return with_cells(rows, unit="percent", scale=scale)
 
@@ -50,7 +42,7 @@ def published_table(long: pd.DataFrame) -> Table:
         rows=tuple(
             (
                 PRINTED[str(row["checkpoint"])],
-                MEASURES[row["relevance"], row["metric"]],
+                METRICS[row["metric"]],
                 number(row["published"], 2),
                 number(row["value"], 2),
                 f"[{number(row['low'], 2)}, {number(row['high'], 2)}]",

@@ -21,25 +21,6 @@ from triptych.audio.scoring.metrics import (
     reciprocal_ranks,
 )
 
-SUBSETS = (
-    "corpus",
-    "members",
-    "models",
-    "removed",
-    "added",
-    "validation_map_at_10",
-    "map_at_10",
-    "low",
-    "high",
-    "difference",
-    "difference_low",
-    "difference_high",
-    "place",
-)
-"""Columns of subsets.csv. members: labels of runs, separated by blanks; removed, added: how many
-models fewer and more than in the published ensemble; difference: to that one, with the ends of
-simultaneous intervals; place: by evaluation mAP@10, 1 the best, equal ones alike."""
-
 
 def mean_scores(matrices: Sequence[Floats]) -> Floats:
     """Mean of score matrices, each [Q, C], of the same queries and clips."""
@@ -103,9 +84,12 @@ def subset_rows(
     evaluation: NDArray[np.float32],
     resamples: ClusterResamples,
 ) -> list[dict[str, Any]]:
-    """Rows of SUBSETS, in the order of the sets, of which the first is the published ensemble.
+    """Rows of subsets.csv, in the order of the sets, of which the first is the published ensemble.
 
-    validation, evaluation: as `precisions` gives them; resamples: of the evaluation queries.
+    members: labels of runs, separated by blanks; removed, added: how many models fewer and more
+    than in the published ensemble; difference: to that one, with the ends of simultaneous
+    intervals; place: by evaluation mAP@10, 1 the best, equal ones alike. validation, evaluation: as
+    `precisions` gives them; resamples: of the evaluation queries.
     """
     means = evaluation.mean(axis=1, dtype=np.float64)
     differences = resamples.simultaneous(evaluation - evaluation[:1])

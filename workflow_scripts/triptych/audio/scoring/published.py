@@ -25,14 +25,13 @@ def score_models(
     models: Mapping[str, StrPath],
     clips: pd.DataFrame,
     captions: pd.DataFrame,
-    relevance: pd.DataFrame,
     shards: StrPath,
     longest_seconds: float,
     device: str,
 ) -> pd.DataFrame:
     """Rows of `Questions.measure` of each model, with its name as `checkpoint`; in float32.
 
-    models: folders by name. clips, captions, relevance: Clotho's tables. Raises InputError where
+    models: folders by name. clips, captions: Clotho's tables. Raises InputError where
     no clip of the split could be read.
     """
     store = ClipStore([shards])
@@ -54,7 +53,7 @@ def score_models(
     for name, folder in models.items():
         model = load_model(folder, chosen)
         splits = embed_splits(model, {SPLIT: queries}, store, chosen, longest_seconds, "float32")
-        questions = ask(SPLIT, splits[SPLIT], relevance)
+        questions = ask(SPLIT, splits[SPLIT])
         matrix = similarities(splits[SPLIT].text, splits[SPLIT].audio)
         rows += [{"checkpoint": name, **row} for row in questions.measure(matrix)]
     return pd.DataFrame(rows)

@@ -14,7 +14,6 @@ from triptych.audio.scoring.intervals import ClusterResamples
 from triptych.audio.scoring.metrics import (
     Floats,
     Integers,
-    average_precisions,
     chance_average_precision,
     chance_recall,
     columns_of,
@@ -27,8 +26,6 @@ from triptych.report.statistics import Interval
 Booleans = NDArray[np.bool_]
 
 RECALLS = (1, 5, 10)
-CUTOFFS = (10, 16)
-"""Of the mean average precision with several relevant clips: 2023's and 2025's challenge."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +33,7 @@ class Questions:
     """The queries of a split, the clips that they are to find, and the subsets that count.
 
     clips [C], queries [Q] (captions); columns: [Q] of the true clips; subsets: masks over the
-    queries [Q], "all" first; relevant: [Q, C], or None without labels.
+    queries [Q], none of them empty, "all" first.
     """
 
     split: str
@@ -44,23 +41,14 @@ class Questions:
     queries: NDArray[np.str_]
     columns: Integers
     subsets: Mapping[str, Booleans]
-    relevant: Booleans | None
 
     @cached_property
-    def resamples(self) -> dict[tuple[str, bool], ClusterResamples]:
-        """Bootstrap weights of each subset, of all its queries or of the labelled ones (True)."""
+    def resamples(self) -> dict[str, ClusterResamples]:
+        """Bootstrap weights of each subset."""
         return {
-            key: ClusterResamples(self.clips[self.columns[rows]])
-            for key, rows in self._rows.items()
+            subset: ClusterResamples(self.clips[self.columns[rows]])
+            for subset, rows in self.subsets.items()
         }
-
-    @cached_property
-    def _rows(self) -> dict[tuple[str, bool], Booleans]:
-        rows = {(name, False): chosen for name, chosen in self.subsets.items()}
-        if self.relevant is not None:
-            labelled = self.relevant.any(axis=1)
-            rows |= {(name, True): chosen & labelled for name, chosen in self.subsets.items()}
-        return {key: chosen for key, chosen in rows.items() if chosen.any()}
 
     def measure(self, scores: Floats) -> list[dict[str, Any]]:
         """Rows of subset, relevance, metric, value, low, high, queries, clips.
@@ -70,38 +58,22 @@ class Questions:
         of_ranks = ranks(scores, self.columns)
         per_query = {"map_at_10": reciprocal_ranks(of_ranks, 10)}
         per_query |= {f"r_at_{cutoff}": hits(of_ranks, cutoff) for cutoff in RECALLS}
-        rows = []
-        for (subset, labelled), chosen in self._rows.items():
-            if labelled:
-                assert self.relevant is not None
-                labelled_scores = scores[chosen], self.relevant[chosen]
-                values = {f"map_at_{k}": average_precisions(*labelled_scores, k) for k in CUTOFFS}
-            else:
-                values = {name: value[chosen] for name, value in per_query.items()}
-            resamples = self.resamples[subset, labelled]
-            for metric, value in values.items():
-                rows.append(self._row(subset, labelled, metric, resamples.interval(value)))
-        return rows
+        return [
+            self._row(subset, metric, self.resamples[subset].interval(values[rows]))
+            for subset, rows in self.subsets.items()
+            for metric, values in per_query.items()
+        ]
 
     def chance(self) -> list[dict[str, Any]]:
         """Rows as `measure` gives, of an order drawn at random: expected values, no intervals."""
         clips = len(self.clips)
-        rows = []
-        for (subset, labelled), chosen in self._rows.items():
-            if labelled:
-                assert self.relevant is not None
-                counts = self.relevant[chosen].sum(axis=1).tolist()
-                values = {
-                    f"map_at_{k}": np.mean([chance_average_precision(clips, k, n) for n in counts])
-                    for k in CUTOFFS
-                }
-            else:
-                values = {"map_at_10": np.float64(chance_average_precision(clips, 10))}
-                values |= {f"r_at_{k}": np.float64(chance_recall(clips, k)) for k in RECALLS}
-            for metric, value in values.items():
-                interval = Interval(float(value), np.nan, np.nan)
-                rows.append(self._row(subset, labelled, metric, interval))
-        return rows
+        expected = {"map_at_10": chance_average_precision(clips, 10)}
+        expected |= {f"r_at_{cutoff}": chance_recall(clips, cutoff) for cutoff in RECALLS}
+        return [
+            self._row(subset, metric, Interval(value, np.nan, np.nan))
+            for subset in self.subsets
+            for metric, value in expected.items()
+        ]
 
     def queries_table(self, scores: Floats) -> pd.DataFrame:
         """One row a query: split, query, clip, rank and average precision of the true clip."""
@@ -116,30 +88,24 @@ class Questions:
             }
         )
 
-    def _row(self, subset: str, labelled: bool, metric: str, mean: Interval) -> dict[str, Any]:
+    def _row(self, subset: str, metric: str, mean: Interval) -> dict[str, Any]:
         return {
             "split": self.split,
             "subset": subset,
-            "relevance": "multiple" if labelled else "single",
+            "relevance": "single",  # each query has one right clip
             "metric": metric,
             "value": mean.estimate,
             "low": mean.low,
             "high": mean.high,
-            "queries": int(self._rows[subset, labelled].sum()),
+            "queries": int(self.subsets[subset].sum()),
             "clips": len(self.clips),
         }
 
 
-def ask(
-    name: str,
-    split: Split,
-    relevance: pd.DataFrame,
-    scenes: pd.DataFrame | None = None,
-) -> Questions:
-    """The questions of a split.
+def ask(name: str, split: Split, scenes: pd.DataFrame | None = None) -> Questions:
+    """The questions of a split. scenes: clip and seen, for synthesised clips.
 
-    relevance: split, caption, clip of the clips that fit a caption. scenes: clip and seen, for
-    synthesised clips. Raises ValueError for a query whose true clip is not ranked.
+    Raises KeyError for a query whose true clip is not ranked.
     """
     columns = columns_of(list(split.query_clips), list(split.clips))
     subsets = {"all": np.ones(len(columns), dtype=bool)}
@@ -148,22 +114,9 @@ def ask(
         flags = of_clips["seen"].astype(str).to_numpy()[columns]
         subsets |= {"seen": flags == "1", "unseen": flags == "0"}
     return Questions(
-        split=name,
-        clips=split.clips,
-        queries=split.captions,
-        columns=columns,
-        subsets=subsets,
-        relevant=_relevant(relevance[relevance["split"] == name], split),
+        name,
+        split.clips,
+        split.captions,
+        columns,
+        {subset: rows for subset, rows in subsets.items() if rows.any()},
     )
-
-
-def _relevant(labels: pd.DataFrame, split: Split) -> Booleans | None:
-    column = {str(clip): index for index, clip in enumerate(split.clips)}
-    rows: dict[str, list[int]] = {}
-    for row, caption in enumerate(split.captions):
-        rows.setdefault(str(caption), []).append(row)
-    relevant = np.zeros((len(split.captions), len(split.clips)), dtype=bool)
-    for caption, clip in zip(labels["caption"], labels["clip"], strict=True):
-        if clip in column:
-            relevant[rows.get(caption, []), column[clip]] = True
-    return relevant if relevant.any() else None

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from triptych.audio.data.tables import read_table
 from triptych.audio.embedding_files import read_embeddings
 from triptych.audio.scoring.ensemble import (
-    SUBSETS,
     mean_scores,
     member_sets,
     precisions,
@@ -27,20 +26,7 @@ from triptych.audio.scoring.questions import Questions, ask
 
 SPLITS = ("validation", "evaluation")
 RUN_KEYS = ("stage", "audio_model", "text_model", "corpus", "captions", "seed", "system")
-METRICS = (
-    *RUN_KEYS,
-    "split",
-    "subset",
-    "relevance",
-    "metric",
-    "value",
-    "low",
-    "high",
-    "queries",
-    "clips",
-)
 QUERIES = (*RUN_KEYS, "split", "query", "clip", "rank", "average_precision")
-ENSEMBLES = ("corpus", "name", "member")
 
 _WORD = re.compile(r"[a-z0-9]{2,}")
 _ENDING = re.compile(r"(?<=[a-z]{3})(ings?|ers?|ed|es|e|s)$")
@@ -51,7 +37,9 @@ Run = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Scores:
-    """Tables with the columns METRICS, QUERIES, ENSEMBLES and SUBSETS."""
+    """Tables as they are written: a row a metric, a query, a member of an ensemble, and a set of
+    members.
+    """
 
     metrics: pd.DataFrame
     queries: pd.DataFrame
@@ -63,14 +51,13 @@ def score_runs(
     runs: Sequence[Run],
     members: Sequence[Sequence[str]],
     clips: pd.DataFrame,
-    relevance: pd.DataFrame,
     scenes: pd.DataFrame | None = None,
 ) -> Scores:
     """Score every run that did not train on the splits to be scored, and what stands beside.
 
     runs: rows of the experiment table. members: pairs [audio model, text model] of the published
     ensemble; each corpus with models fine-tuned on GPT captions has its own. clips: Clotho's
-    clips.csv; relevance, scenes: see `questions.ask`.
+    clips.csv; scenes: see `questions.ask`.
     """
     models = _models(runs)
     embedded = {
@@ -85,7 +72,7 @@ def score_runs(
     queries: list[pd.DataFrame] = []
     for name in SPLITS:
         first = embedded[scored[0]["run"]][name]
-        questions = ask(name, first, relevance, scenes)
+        questions = ask(name, first, scenes)
         of_pools: dict[str, Floats] = {}
         for run in scored:
             split = embedded[run["run"]][name]
@@ -105,10 +92,10 @@ def score_runs(
         _add(questions, matrix, _named("keywords", "baseline"), metrics, queries)
         metrics += [_named("chance", "baseline") | row for row in questions.chance()]
     return Scores(
-        pd.DataFrame(metrics, columns=list(METRICS)),
+        pd.DataFrame(metrics),
         pd.concat(queries, ignore_index=True)[list(QUERIES)],
-        pd.DataFrame([row for pool in pools for row in pool.rows()], columns=list(ENSEMBLES)),
-        pd.DataFrame([row for pool in pools for row in pool.compared()], columns=list(SUBSETS)),
+        pd.DataFrame([row for pool in pools for row in pool.rows()]),
+        pd.DataFrame([row for pool in pools for row in pool.compared()]),
     )
 
 
@@ -136,16 +123,16 @@ class _Pool:
         self._precisions[questions.split] = precisions(self._sets, of_runs, questions.columns)
         self._clips = questions.clips[questions.columns]
 
-    def rows(self) -> list[tuple[str, str, str]]:
-        """Rows of ENSEMBLES."""
+    def rows(self) -> list[dict[str, str]]:
+        """A row a member of each ensemble."""
         return [
-            (self.corpus, name, member)
+            {"corpus": self.corpus, "name": name, "member": member}
             for name, members in self.ensembles.items()
             for member in members
         ]
 
     def compared(self) -> list[dict[str, Any]]:
-        """Rows of SUBSETS, best first."""
+        """Rows of `subset_rows`, best first."""
         validation, evaluation = (self._precisions[name] for name in SPLITS)
         resamples = ClusterResamples(self._clips)
         rows = subset_rows(self.corpus, self._sets, validation, evaluation, resamples)

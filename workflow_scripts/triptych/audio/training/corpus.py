@@ -1,6 +1,6 @@
 """From the tables of a corpus to the pairs that are trained on and the splits that are embedded."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,74 +25,81 @@ class Queries:
     query_clips: list[str]
 
 
-def read_pairs(
-    manifest: StrPath,
-    captions: Sequence[StrPath],
-    datasets: Sequence[str] | None = None,
-    variations: StrPath | None = None,
-    one_caption: Sequence[str] = (),
-) -> list[Pair]:
-    """Every training clip of a manifest with each of its captions, in the order of both tables.
+@dataclass(frozen=True)
+class Corpus:
+    """Files of what is trained on and asked about.
 
-    datasets: those to take alone; variations: table of captions that may stand in for one (clip,
-    position, variation, caption); one_caption: data sets of whose clips only the first caption
-    counts. Raises InputError for training clips without caption.
+    captions: of all data sets; queries: the challenge's; variations: for runs whose captions are
+    "gpt", in the columns clip, position, variation, caption; one_caption: data sets of whose
+    captions a training clip has its first one alone.
     """
-    table = read_table(manifest)
-    table = table[table["role"] == "train"]
-    if datasets is not None:
-        table = table[table["dataset"].isin(datasets)]
-    captions_by_clip = _captions_of(captions)
-    alternatives = {} if variations is None else _variations(variations)
-    if silent := [clip for clip in table["clip"] if clip not in captions_by_clip]:
-        raise InputError(
-            f"{len(silent)} training clips of {manifest} have no caption in "
-            f"{', '.join(map(str, captions))}, the first is {silent[0]!r}"
-        )
-    return [
-        Pair(clip, position, caption, alternatives.get((clip, position), ()))
-        for clip, dataset in zip(table["clip"], table["dataset"], strict=True)
-        for position, caption in captions_by_clip[clip][: 1 if dataset in one_caption else None]
-    ]
 
+    manifest: StrPath
+    captions: Sequence[StrPath]
+    shards: Sequence[StrPath]
+    queries: StrPath | None = None
+    variations: StrPath | None = None
+    one_caption: Sequence[str] = ()
 
-def read_splits(
-    manifest: StrPath, captions: Sequence[StrPath], queries: StrPath | None
-) -> dict[str, Queries]:
-    """The splits that a corpus keeps for evaluation, by role. queries: the challenge's captions."""
-    table = read_table(manifest)
-    captions_by_clip = _captions_of(captions)
-    splits = {}
-    for role in EVALUATED:
-        clips = table["clip"][table["role"] == role].tolist()
-        if not clips:
-            continue
-        if role == "challenge":
-            texts = [] if queries is None else read_table(queries)["caption"].tolist()
-            truth = [""] * len(texts)
-        else:
-            texts = [caption for clip in clips for _, caption in captions_by_clip.get(clip, [])]
-            truth = [clip for clip in clips for _ in captions_by_clip.get(clip, [])]
-        if texts:
-            splits[role] = Queries(clips, texts, truth)
-    return splits
+    def pairs(self, datasets: Sequence[str] | None, captions: str) -> list[Pair]:
+        """Every training clip with each of its captions, in the order of both tables.
 
+        datasets: those to take alone; captions: "gpt" for variations that may stand in. Raises
+        InputError for training clips without caption.
+        """
+        table = read_table(self.manifest)
+        table = table[table["role"] == "train"]
+        if datasets is not None:
+            table = table[table["dataset"].isin(datasets)]
+        by_clip = self._captions()
+        variations: dict[tuple[str, int], tuple[str, ...]] = {}
+        if captions == "gpt" and self.variations is not None:
+            variations = _variations(self.variations)
+        if silent := [clip for clip in table["clip"] if clip not in by_clip]:
+            raise InputError(
+                f"{len(silent)} training clips of {self.manifest} have no caption in "
+                f"{', '.join(map(str, self.captions))}, the first is {silent[0]!r}"
+            )
+        return [
+            Pair(clip, position, caption, variations.get((clip, position), ()))
+            for clip, dataset in zip(table["clip"], table["dataset"], strict=True)
+            for position, caption in by_clip[clip][: 1 if dataset in self.one_caption else None]
+        ]
 
-def _captions_of(files: Sequence[StrPath]) -> dict[str, list[tuple[int, str]]]:
-    """Positions and captions of each clip, by position."""
-    table = pd.concat(list(map(read_table, files)), ignore_index=True)
-    by_clip: dict[str, list[tuple[int, str]]] = {}
-    columns = (table[name] for name in ("clip", "position", "caption"))
-    for clip, position, caption in zip(*columns, strict=True):
-        by_clip.setdefault(clip, []).append((int(position), caption))
-    return {clip: sorted(captions) for clip, captions in by_clip.items()}
+    def splits(self) -> dict[str, Queries]:
+        """The splits that the corpus keeps for evaluation, by role."""
+        table = read_table(self.manifest)
+        by_clip = self._captions()
+        splits = {}
+        for role in EVALUATED:
+            clips = table["clip"][table["role"] == role].tolist()
+            if not clips:
+                continue
+            asked = [(clip, caption) for clip in clips for _, caption in by_clip.get(clip, [])]
+            if role == "challenge" and self.queries is not None:
+                asked = [("", caption) for caption in read_table(self.queries)["caption"]]
+            if asked:
+                truth, texts = map(list, zip(*asked, strict=True))
+                splits[role] = Queries(clips, texts, truth)
+        return splits
+
+    def _captions(self) -> dict[str, list[tuple[int, str]]]:
+        """Positions and captions of each clip, by position."""
+        table = pd.concat(list(map(read_table, self.captions)), ignore_index=True)
+        by_clip: dict[str, list[tuple[int, str]]] = {}
+        for clip, position, caption in _rows(table, "clip", "position", "caption"):
+            by_clip.setdefault(clip, []).append((int(position), caption))
+        return {clip: sorted(captions) for clip, captions in by_clip.items()}
 
 
 def _variations(file: StrPath) -> dict[tuple[str, int], tuple[str, ...]]:
     table = read_table(file)
     ordered = table.assign(number=table["variation"].astype(int)).sort_values("number")
     by_caption: dict[tuple[str, int], list[str]] = {}
-    columns = (ordered[name] for name in ("clip", "position", "caption"))
-    for clip, position, caption in zip(*columns, strict=True):
+    for clip, position, caption in _rows(ordered, "clip", "position", "caption"):
         by_caption.setdefault((clip, int(position)), []).append(caption)
     return {key: tuple(captions) for key, captions in by_caption.items()}
+
+
+def _rows(table: pd.DataFrame, *columns: str) -> Iterable[tuple[str, ...]]:
+    return zip(*(table[column] for column in columns), strict=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -19,7 +20,7 @@ from triptych.audio.embedding_files import Split, write_embeddings
 from triptych.audio.models.retrieval import RetrievalModel, draw, save_model
 from triptych.audio.scoring.metrics import columns_of, mean_average_precision, similarities
 from triptych.audio.training.batches import Batches, Pair
-from triptych.audio.training.corpus import Queries, read_pairs, read_splits
+from triptych.audio.training.corpus import Corpus, Queries
 from triptych.audio.training.curves import shown_in
 from triptych.audio.training.losses import nt_xent, same_audio
 from triptych.audio.training.settings import MACHINE, TrainingSettings, kind_of_work
@@ -29,7 +30,7 @@ from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import choose_device, choose_precision
 from triptych.core.files import write_csv
 from triptych.core.provenance import Fingerprint, fingerprint
-from triptych.core.stopping import Interrupted, Stop, Stopped
+from triptych.core.stopping import Stop
 
 StrPath = str | Path
 KEYS = ("audio_model", "text_model", "corpus", "stage", "captions", "seed")
@@ -37,27 +38,6 @@ KEYS = ("audio_model", "text_model", "corpus", "stage", "captions", "seed")
 
 Run = Mapping[str, Any]
 """A row of the experiment table."""
-
-
-@dataclass(frozen=True)
-class Corpus:
-    """Files of what is trained on and asked about.
-
-    captions: of all data sets; queries: the challenge's; variations: for runs whose captions are
-    "gpt"; one_caption: data sets of whose captions a training clip has its first one alone.
-    """
-
-    manifest: StrPath
-    captions: Sequence[StrPath]
-    shards: Sequence[StrPath]
-    queries: StrPath | None = None
-    variations: StrPath | None = None
-    one_caption: Sequence[str] = ()
-
-    def pairs(self, datasets: Sequence[str] | None, captions: str) -> list[Pair]:
-        """Training pairs of these data sets (None for all), with new captions for "gpt"."""
-        new = self.variations if captions == "gpt" else None
-        return read_pairs(self.manifest, self.captions, datasets, new, self.one_caption)
 
 
 @dataclass(frozen=True)
@@ -147,7 +127,7 @@ def _train_run(
 ) -> None:
     corpus, settings, seed = plan.corpus, plan.training, int(run["seed"])
     pairs = corpus.pairs(plan.datasets, run["captions"])
-    splits = read_splits(corpus.manifest, corpus.captions, corpus.queries)
+    splits = corpus.splits()
     embed = partial(
         embed_splits,
         store=store,
@@ -156,12 +136,8 @@ def _train_run(
         precision=settings.precision,
     )
 
-    def interrupt() -> None:
-        if stop.reason:
-            raise Interrupted(stop.reason)
-
-    def validate(interrupt: Callable[[], None]) -> Validation:
-        split = embed(model, {"": splits["validation"]}, interrupt=interrupt)[""]
+    def validate() -> Validation:
+        split = embed(model, {"": splits["validation"]})[""]
         return figures(split, model.temperature, settings.batch)
 
     batches = Batches(pairs, store, settings.batch, settings.swap, settings.longest_seconds, seed)
@@ -177,18 +153,13 @@ def _train_run(
     if plan.shown is not None:
         task = replace(task, show=shown_in(plan.shown, Path(run["folder"]).name))
     trained = train(task, run["run"], device, checkpoint, stop)
-    try:
-        with _whole_folder(folder) as unfinished:
-            if plan.untrained:
-                untrained = embed(plan.start(seed).to(device), splits, interrupt=interrupt)
-                write_embeddings(unfinished / "untrained" / "embeddings.npz", untrained)
-            model.load_state_dict(trained.weights)
-            write_embeddings(
-                unfinished / "embeddings.npz", embed(model, splits, interrupt=interrupt)
-            )
-            _write_model(model, trained, run, plan, unfinished)
-    except Interrupted as interrupted:
-        raise Stopped(str(interrupted)) from None
+    with _whole_folder(folder) as unfinished:
+        if plan.untrained:
+            untrained = embed(plan.start(seed).to(device), splits)
+            write_embeddings(unfinished / "untrained" / "embeddings.npz", untrained)
+        model.load_state_dict(trained.weights)
+        write_embeddings(unfinished / "embeddings.npz", embed(model, splits))
+        _write_model(model, trained, run, plan, unfinished)
 
 
 def contrastive(
@@ -217,7 +188,7 @@ def _write_model(
         "epoch": int(chosen["epoch"]),
         "step": int(chosen["step"]),
     }
-    save_model(model, folder, about, trained.file)
+    save_model(model, folder, about)
     history = trained.history
     for position, key in enumerate(KEYS):
         history.insert(position, key, run[key])
@@ -245,7 +216,6 @@ def embed_splits(
     device: torch.device,
     longest_seconds: float,
     precision: str,
-    interrupt: Callable[[], None] = lambda: None,
 ) -> dict[str, Split]:
     """Embeddings of all clips (their first `longest_seconds`) and captions of some splits, in
     order.
@@ -253,18 +223,10 @@ def embed_splits(
     return {
         name: Split(
             np.array(split.clips, np.str_),
-            embed_clips(
-                model,
-                store,
-                split.clips,
-                device,
-                precision,
-                longest_seconds=longest_seconds,
-                interrupt=interrupt,
-            ),
+            embed_clips(model, store, split.clips, device, precision, longest_seconds),
             np.array(split.captions, np.str_),
             np.array(split.query_clips, np.str_),
-            embed_captions(model, split.captions, device, precision, interrupt=interrupt),
+            embed_captions(model, split.captions, device, precision),
         )
         for name, split in splits.items()
     }
@@ -289,11 +251,8 @@ def figures(split: Split, temperature: torch.Tensor, batch: int) -> Validation:
 def loss_batches(columns: NDArray[np.int64], batch: int) -> list[NDArray[np.int64]]:
     """Queries, by their numbers, in batches of distinct clips; columns: the clip of each query."""
     order = np.argsort(columns, kind="stable")
-    starts = np.r_[0, np.flatnonzero(np.diff(columns[order])) + 1]
-    lengths = np.diff(np.r_[starts, len(order)])
-    number = np.empty(len(order), np.int64)
-    number[order] = np.arange(len(order)) - np.repeat(starts, lengths)
-    rounds = [order[number[order] == n] for n in range(int(number.max()) + 1)]
+    number = pd.Series(columns[order]).groupby(columns[order]).cumcount().to_numpy()
+    rounds = [order[number == n] for n in range(int(number.max()) + 1)]
     return [
         rows
         for queries in rounds

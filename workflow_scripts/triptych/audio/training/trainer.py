@@ -6,12 +6,10 @@ Everything random is a function of the seed and the step, so a resumed run equal
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import torch
-from safetensors.torch import load_file
 from torch import Tensor
 
 from triptych.audio.models.retrieval import RetrievalModel
@@ -20,9 +18,8 @@ from triptych.audio.training.settings import TrainingSettings
 from triptych.audio.training.update import Draw, Objective, Updates
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.memory import keep_freed_memory
-from triptych.core.stopping import Interrupted, Stop
+from triptych.core.stopping import Stop
 from triptych.core.training_loop import LoopSettings, TrainingLoop, exploded
-from triptych.core.weights import save_weights
 
 logger = logging.getLogger(__name__)
 
@@ -38,20 +35,15 @@ class Validation:
     map_at_10: float
 
 
-Validate = Callable[[Callable[[], None]], Validation]
-"""Validates the model as it is; calls its argument now and then, which may end it by raising."""
-
-
 @dataclass(frozen=True)
 class Trained:
     """The result of a training.
 
-    weights: of the chosen epoch; file: the file of the checkpoint that holds them; history: one row
-    an epoch, HISTORY and `chosen` (0 or 1).
+    weights: of the chosen epoch, on the CPU; history: one row an epoch, HISTORY and `chosen` (0 or
+    1).
     """
 
     weights: dict[str, Tensor]
-    file: Path
     history: pd.DataFrame
 
 
@@ -69,14 +61,15 @@ HISTORY = (
 class Task:
     """A model, its batches and its objective.
 
-    validate: None to take the last weights; show: called with the history after each epoch
+    validate: judges the model as it is; None to take the last weights; show: called with the
+    history after each epoch
     """
 
     model: RetrievalModel
     batches: Batches
     objective: Objective
     draw: Draw
-    validate: Validate | None
+    validate: Callable[[], Validation] | None
     settings: TrainingSettings
     seed: int
     show: Callable[[pd.DataFrame], None] = lambda history: None
@@ -97,7 +90,7 @@ def train(
     """
     if device.type == "cpu":
         keep_freed_memory()
-    run = TrainingRun(task, device, checkpoint, stop)
+    run = TrainingRun(task, device)
     loop_settings = LoopSettings(
         task.steps,
         ("step", "steps"),
@@ -105,7 +98,7 @@ def train(
         save_seconds=60 * task.settings.checkpoint_minutes,
         advice="Lower learning_rate of the stage in the config, or train in bf16 or float32.",
     )
-    loop = TrainingLoop(run, loop_settings, _EpochCheckpoint(checkpoint), lambda: stop.reason)
+    loop = TrainingLoop(run, loop_settings, checkpoint, lambda: stop.reason)
     loop.restore(device)
     pin = device.type == "cuda"
     source = load(task.batches, range(run.done, task.steps), task.settings.workers, pin)
@@ -113,41 +106,19 @@ def train(
     return run.trained()
 
 
-class _EpochCheckpoint:
-    """A checkpoint beside which the chosen epoch's weights lie."""
-
-    def __init__(self, checkpoint: Checkpoint) -> None:
-        self._checkpoint, self.path = checkpoint, checkpoint.path
-
-    def load(self, device: torch.device | str = "cpu") -> dict[str, Any] | None:
-        return self._checkpoint.load(device)
-
-    def save(self, state: dict[str, Any]) -> None:
-        """Write the state, then delete the weights that it doesn't name."""
-        self._checkpoint.save(state)
-        for file in self.path.parent.glob("epoch-*.safetensors"):
-            if state["chosen"] is None or file != _weights(self.path, state["chosen"]):
-                file.unlink()
-
-
-def _weights(checkpoint: Path, epoch: int) -> Path:
-    return checkpoint.parent / f"epoch-{epoch:03d}.safetensors"
-
-
 class TrainingRun:
     """The state of a training: all that changes from step to step."""
 
-    def __init__(
-        self, task: Task, device: torch.device, checkpoint: Checkpoint, stop: Stop | None = None
-    ) -> None:
-        self._task, self._checkpoint, self._stop = task, checkpoint, stop
+    def __init__(self, task: Task, device: torch.device) -> None:
+        self._task = task
         self._updates = Updates(
             task.model, task.objective, task.draw, task.settings, task.seed, device
         )
         self.done = 0
         self._losses: list[Tensor] = []
         self._history: list[dict[str, float]] = []
-        self._chosen: int | None = None
+        self._chosen = 0  # epoch
+        self._weights: dict[str, Tensor] = {}  # of the chosen epoch
         task.model.train()
 
     @property
@@ -191,10 +162,8 @@ class TrainingRun:
         """Validate, keep the weights where they are the best so far, write the epoch's row."""
         task, validation = self._task, None
         if task.validate:
-            try:
-                validation = task.validate(self._interrupt)
-            finally:
-                task.model.train()
+            validation = task.validate()
+            task.model.train()
         row: dict[str, float] = {"epoch": self.epoch, "step": self.done}
         row["train_loss"] = float(torch.stack(self._losses).mean())
         chosen = task.validate is None and self.done == task.steps
@@ -212,39 +181,38 @@ class TrainingRun:
             )
         row["learning_rate"] = self._rate(self.done - 1)
         if chosen:
-            save_weights(task.model, _weights(self._checkpoint.path, self.epoch))
             self._chosen = self.epoch
+            self._weights = {
+                name: weight.detach().to("cpu", copy=True)
+                for name, weight in task.model.state_dict().items()
+            }
         self._history.append(row)
         self._losses = []
         task.show(pd.DataFrame(self._history, columns=list(HISTORY)))
         return False
 
-    def _interrupt(self) -> None:
-        if self._stop and self._stop.reason:
-            raise Interrupted(self._stop.reason)
-
     def state(self) -> dict[str, Any]:
-        """The state to save; of a finished training only its history and choice."""
+        """The state to save; of a finished training only its history and chosen weights."""
         state = {
             "done": self.done,
             "losses": self._losses,
             "history": self._history,
             "chosen": self._chosen,
+            "weights": self._weights,
         }
         over = self.done == self._task.steps and not self.evaluation_due
         return state if over else state | self._updates.state()
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a state; of a finished training there are no weights in it."""
+        """Go on from a state."""
         self.done, self._losses = state["done"], state["losses"]
         self._history, self._chosen = state["history"], state["chosen"]
+        self._weights = {name: weight.cpu() for name, weight in state["weights"].items()}
         if "model" in state:
             self._updates.restore(state)
 
     def trained(self) -> Trained:
         """The result of a finished training."""
-        assert self._chosen is not None  # the first epoch's weights are, until better ones come
         history = pd.DataFrame(self._history, columns=list(HISTORY))
         chosen = (history["epoch"] == self._chosen).astype(int)
-        file = _weights(self._checkpoint.path, self._chosen)
-        return Trained(load_file(file), file, history.assign(chosen=chosen))
+        return Trained(self._weights, history.assign(chosen=chosen))
