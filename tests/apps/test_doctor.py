@@ -57,4 +57,4 @@ def test_a_gpu_works_when_pytorch_computes_on_it(tmp_path, monkeypatch, finds, c
     monkeypatch.setattr(doctor.sys, "executable", str(tmp_path / "python"))
     found = doctor.gpu()
     assert found.status == status
-    assert ("NVIDIA A100" in found.found, "no kernel" in found.found) == (finds, status == FAILS)
+    assert ("NVIDIA A100" in found.text, "no kernel" in found.text) == (finds, status == FAILS)

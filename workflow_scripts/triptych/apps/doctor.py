@@ -35,17 +35,17 @@ class Finding(NamedTuple):
 
     name: str
     status: str
-    found: str
+    text: str
     do: str = ""
 
 
 def python() -> Finding:
     """The interpreter."""
-    found = f"{platform.python_version()} in {sys.prefix}"
+    interpreter = f"{platform.python_version()} in {sys.prefix}"
     if wrong := UNQUOTED.search(sys.prefix):
         do = f"clone into a folder without {wrong[0]!r} in its path, and make setup there"
-        return Finding("Python", FAILS, f"{found}, a path that no job can start from", do)
-    return Finding("Python", WORKS, found)
+        return Finding("Python", FAILS, f"{interpreter}, a path that no job can start from", do)
+    return Finding("Python", WORKS, interpreter)
 
 
 def memory() -> Finding:
@@ -53,10 +53,10 @@ def memory() -> Finding:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     limit = Path("/sys/fs/cgroup/memory.max")
-    said = limit.read_text(encoding="utf-8").strip() if limit.exists() else ""
-    most = min(size, int(said) if said.isdigit() else size) / 1e9
-    found = f"{most:,.0f} GB, {cores} cores of {platform.machine()}"
-    return _room("Memory", found, most, MEMORY_GB)
+    allowed = limit.read_text(encoding="utf-8").strip() if limit.exists() else ""
+    usable = min(size, int(allowed) if allowed.isdigit() else size) / 1e9
+    machine = f"{usable:,.0f} GB, {cores} cores of {platform.machine()}"
+    return _room("Memory", machine, usable, MEMORY_GB)
 
 
 def disk() -> Finding:
@@ -73,28 +73,28 @@ def cache() -> Finding:
         return Finding("Cache", FAILS, *str(problem).split("; ", 1))
 
 
-def _room(name: str, found: str, there: float, needed: Mapping[str, float]) -> Finding:
+def _room(name: str, text: str, available: float, needed: Mapping[str, float]) -> Finding:
     """Whether there is enough, by what needs it. The demo must be possible."""
-    short = [f"{what} takes about {gb:,} GB" for what, gb in needed.items() if gb > there]
-    status = WORKS if not short else FAILS if there < needed["the demo"] else LIMITED
+    short = [f"{what} takes about {gb:,} GB" for what, gb in needed.items() if gb > available]
+    status = WORKS if not short else FAILS if available < needed["the demo"] else LIMITED
     do = "; triptych plan says what a config takes" if short else ""
-    return Finding(name, status, found, "; ".join(short) + do)
+    return Finding(name, status, text, "; ".join(short) + do)
 
 
 def gpu() -> Finding:
     """The GPU, and whether PyTorch adds on it."""
     query = ["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"]
     try:
-        found = subprocess.run(query, capture_output=True, text=True, check=True).stdout.strip()
+        card = subprocess.run(query, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         do = "the demo needs none; for config/paper.yaml device: cuda needs an NVIDIA GPU"
         return Finding("GPU", LIMITED, "nvidia-smi finds none", do)
     tried = subprocess.run([sys.executable, "-c", ON_GPU], capture_output=True, text=True)
     if tried.returncode == 0:
-        return Finding("GPU", WORKS, found)
+        return Finding("GPU", WORKS, card)
     reason = (tried.stderr.strip().splitlines() or ["it gives no reason"])[-1]
     do = "docs/scales.md, An older driver; or rm -r .venv and make setup TORCH=cuda"
-    return Finding("GPU", FAILS, f"{found}; PyTorch fails on it: {reason}", do)
+    return Finding("GPU", FAILS, f"{card}; PyTorch fails on it: {reason}", do)
 
 
 def add_commands(commands: Any) -> None:
@@ -105,6 +105,6 @@ def add_commands(commands: Any) -> None:
 
 def _doctor(options: argparse.Namespace) -> int:
     findings = [check() for check in (python, memory, disk, cache, gpu)]
-    for name, status, found, do in findings:
-        print(f"{status:8} {name}: {found}" + (f"\n{'':9}-> {do}" if do else ""))
+    for name, status, text, do in findings:
+        print(f"{status:8} {name}: {text}" + (f"\n{'':9}-> {do}" if do else ""))
     return int(any(finding.status == FAILS for finding in findings))

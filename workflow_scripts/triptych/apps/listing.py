@@ -76,7 +76,7 @@ def _job(about: Mapping[str, Any]) -> Job:
 
 
 def needs_of(jobs: Sequence[Job]) -> list[set[int]]:
-    """For each job, positions of the jobs that make its inputs or a folder with them inside."""
+    """Positions of the jobs that make each job's inputs, or a folder with them inside."""
     maker = {file: number for number, job in enumerate(jobs) for file in job.outputs}
     needs = []
     for job in jobs:

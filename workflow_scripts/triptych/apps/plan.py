@@ -67,8 +67,9 @@ def add_commands(commands: Any) -> None:
     laid = "laid over config.yaml, as for snakemake"
     parser.add_argument("--configfile", nargs="*", type=Path, default=[], metavar="FILE", help=laid)
     parser.add_argument("--cores", type=int, default=os.cpu_count(), help="default: all")
-    said = "list what a run has not made, and why, instead"
-    parser.add_argument("--missing", action="store_true", help=said)
+    parser.add_argument(
+        "--missing", action="store_true", help="list what a run has not made, and why, instead"
+    )
     parser.add_argument("--gpus", type=int, default=1, help="where there are any (default: 1)")
 
 
@@ -96,7 +97,7 @@ def _plan(options: argparse.Namespace) -> int:
 
 
 def missing_page(jobs: Sequence[Job], root: Path) -> str:
-    """What a run has not made, and the error of each job that failed.
+    """Text with the number of jobs that a run has not made, and the error of each that failed.
 
     jobs: those that Snakemake would still start in `root`.
     """
@@ -118,9 +119,9 @@ def failure(log: Path) -> str:
     if not log.is_file():
         return ""
     text = log.read_text(encoding="utf-8", errors="replace")
-    _, found, text = text.rpartition("Traceback (most recent call last):")
-    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("  ")]
-    return "\n".join(lines) if found else ""
+    _, traceback, error = text.rpartition("Traceback (most recent call last):")
+    lines = [line for line in error.splitlines() if line.strip() and not line.startswith("  ")]
+    return "\n".join(lines) if traceback else ""
 
 
 def costs_of(jobs: Sequence[Job], source: Path, scale: str) -> list[Cost]:
