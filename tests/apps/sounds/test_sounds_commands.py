@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import signal
 import sys
 import types
 from pathlib import Path
@@ -13,15 +12,6 @@ from small_sounds import PitchModel, write_sound
 from triptych.apps.sounds.commands import add_commands
 from triptych.apps.sounds.search.trained import CAUTION
 from triptych.core.errors import InputError
-
-
-@pytest.fixture(autouse=True)
-def handlers():
-    """The commands catch SIGINT and SIGTERM; the tests' process is to keep its own."""
-    kept = [(number, signal.getsignal(number)) for number in (signal.SIGINT, signal.SIGTERM)]
-    yield
-    for number, handler in kept:
-        signal.signal(number, handler)
 
 
 @pytest.fixture(autouse=True)

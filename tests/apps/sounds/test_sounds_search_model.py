@@ -1,8 +1,6 @@
 """Index and search with a real model of the study's classes, tiny and untrained."""
 
-import argparse
 import json
-import signal
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +9,8 @@ import torch
 from small_sounds import write_sound
 from sound_files import read_audio
 
-from triptych.apps.sounds.commands import add_commands
 from triptych.apps.sounds.search.index import read_index
+from triptych.cli import main
 
 
 @pytest.fixture(scope="module")
@@ -43,18 +41,6 @@ def model(tmp_path_factory) -> Path:
     return folder / "whole"
 
 
-def triptych(*arguments: object) -> int:
-    kept = [(number, signal.getsignal(number)) for number in (signal.SIGINT, signal.SIGTERM)]
-    try:
-        parser = argparse.ArgumentParser()
-        add_commands(parser.add_subparsers())
-        options = parser.parse_args([*map(str, arguments)])
-        return options.run(options)
-    finally:
-        for number, handler in kept:
-            signal.signal(number, handler)
-
-
 @pytest.mark.slow
 def test_what_is_indexed_and_found_is_what_the_model_says(model, tmp_path, capsys):
     from triptych.audio.models.retrieval import load_model
@@ -62,10 +48,9 @@ def test_what_is_indexed_and_found_is_what_the_model_says(model, tmp_path, capsy
     sounds = tmp_path / "sounds"
     for pitch, seconds in (("low", 0.005), ("middle", 1.5), ("high", 4.0)):
         write_sound(sounds / f"{pitch}.wav", pitch, seconds)
-    assert triptych("index", sounds, "--model", model, "--device", "cpu") == 0
+    assert main(["index", str(sounds), "--model", str(model), "--device", "cpu"]) == 0
     capsys.readouterr()
-    search = ("search", "Rain falls on a ROOF!", "--index", sounds, "--json")
-    assert triptych(*search) == 0
+    assert main(["search", "Rain falls on a ROOF!", "--index", str(sounds), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert {Path(result["file"]).stem for result in found} == {"low", "middle", "high"}
 
