@@ -317,20 +317,13 @@ def fingerprint(params: Mapping[str, Any], files: Iterable[str | os.PathLike[str
 
 
 def package_versions() -> dict[str, str]:
-    """Versions of the distributions that this process has imported, and of Python."""
+    """Versions of Python and of all installed distributions."""
     import importlib.metadata
 
-    imported = {name.partition(".")[0] for name in sys.modules}
     versions: dict[str, str] = {}
     for distribution in importlib.metadata.distributions():
-        # packages_distributions() of the standard library parses each line of each RECORD.
-        packages = set((distribution.read_text("top_level.txt") or "").split())
-        if not packages:
-            lines = (distribution.read_text("RECORD") or "").splitlines()
-            packages = {line.partition("/")[0].partition(".")[0] for line in lines}
-        if packages & imported:
-            metadata = distribution.metadata  # which is parsed at each call
-            versions.setdefault(metadata["Name"], metadata["Version"])
+        metadata = distribution.metadata  # which is parsed at each call
+        versions.setdefault(metadata["Name"], metadata["Version"])
     python = ".".join(map(str, sys.version_info[:3]))
     return {"python": python, **{name: versions[name] for name in sorted(versions)}}
 
