@@ -8,15 +8,12 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 
 from triptych.audio.models import mel
-from triptych.audio.models.audio_encoders.passt import Settings as PasstSettings
 from triptych.audio.models.passt import Kept, Passt
 from triptych.audio.models.retrieval import Draws, RetrievalModel
-from triptych.audio.models.sentence_encoders import bert, roberta
+from triptych.audio.models.sentence_encoders import bert
 from triptych.audio.models.sentences import SentenceEncoder
 from triptych.audio.training.losses import nt_xent
 from triptych.core.device import training_precision
-
-PRECISIONS = ["float32", "fp16"]
 
 
 @pytest.fixture
@@ -31,36 +28,18 @@ def gpu(monkeypatch):
         yield
 
 
-@pytest.mark.parametrize("precision", PRECISIONS)
-def test_passt_stays_on_the_gpu(gpu, precision):
-    model = moved(lambda: Passt(PasstSettings(48, (10, 10), 100, 3, 4, (0, 0))))
-    kept = Kept(torch.arange(5), torch.arange(3))  # drawn on the CPU
-    with training_precision(CUDA, precision):
-        assert model(torch.rand(2, 1, 128, 100, device=CUDA), kept).device.type == "cuda"
-
-
-@pytest.mark.parametrize("precision", PRECISIONS)
-@pytest.mark.parametrize("kind", ["bert", "roberta"])
-def test_sentence_encoders_take_tokens_from_the_cpu(gpu, kind, precision):
-    model = moved(lambda: encoder(kind))
-    tokens = torch.zeros(3, 7, dtype=torch.long)
-    with training_precision(CUDA, precision):
-        found = model({"input_ids": tokens, "attention_mask": torch.ones_like(tokens)})
-    assert (found.device.type, found.shape) == ("cuda", (3, 48))
-
-
-def encoder(kind):
-    size = {"bert": bert, "roberta": roberta}[kind].Settings(48, 100, layers=2, heads=4)
-    words = {f"[{n}]": n for n in range(size.vocabulary)}
-    return SentenceEncoder(size.config(), Tokenizer(WordLevel(words, unk_token="[0]")), 0.0)
-
-
-@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("precision", ["float32", "fp16"])
 def test_recordings_sentences_and_their_loss_stay_on_the_gpu(gpu, precision):
     settings = small.SMALL
     kept = Kept(torch.arange(5), torch.arange(2))
     draws = Draws((3.0, 14500.0), mel.Masks((4, 9), (2, 30)), kept)  # drawn on the CPU
-    model = moved(lambda: RetrievalModel(settings, Passt(settings.audio), encoder("bert")))
+    size = bert.Settings(48, 100, layers=2, heads=4)
+    words = Tokenizer(WordLevel({f"[{n}]": n for n in range(100)}, unk_token="[0]"))
+    model = moved(
+        lambda: RetrievalModel(
+            settings, Passt(settings.audio), SentenceEncoder(size.config(), words, 0.0)
+        )
+    )
     lengths = [16_000, 9_000, 12_000]  # one segment each
     tokens = torch.zeros(3, 7, dtype=torch.long).to(CUDA)
     with training_precision(CUDA, precision):

@@ -5,7 +5,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from sklearn.metrics import average_precision_score, label_ranking_average_precision_score
+from sklearn.metrics import label_ranking_average_precision_score
 
 from triptych.audio.scoring.intervals import ClusterResamples
 from triptych.audio.scoring.metrics import (
@@ -62,13 +62,6 @@ def test_average_precision_of_several_relevant_clips_equals_a_plain_loop(random,
         for row, wanted in zip(scores, relevant, strict=True)
     ]
     assert average_precisions(scores, relevant, cutoff) == pytest.approx(expected, abs=1e-12)
-
-
-def test_average_precision_without_a_cutoff_is_scikit_learns(random):
-    scores, relevant = random.standard_normal((40, 12)), random.random((40, 12)) < 0.3
-    relevant[:, 0] = True
-    expected = [average_precision_score(r, s) for r, s in zip(relevant, scores, strict=True)]
-    assert average_precisions(scores, relevant, 12) == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_model_without_opinion_gets_the_scores_of_chance():

@@ -52,10 +52,3 @@ def test_a_repetition_is_found_at_its_period(period):
     place = int(np.searchsorted(LAGS, 100 * period, side="right")) - 1
     assert repeats[place] > 0.5
     assert measured(noise())[WHOLE + 9 : WHOLE + 18].max() < 0.5
-
-
-def test_bands_that_rise_together_are_correlated():
-    together = noise() * (torch.sin(2 * torch.pi * 2 * time()) > 0)
-    pairs = slice(-8 - 120, -8)
-    assert measured(together)[pairs].median() > 0.8
-    assert measured(noise())[pairs].median() < 0.4

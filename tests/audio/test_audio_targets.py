@@ -19,9 +19,7 @@ def checkout(tmp_path_factory):
     ("target", "pretrained", "finetuned"),
     [
         ("audio_table1", 0, 0),
-        ("audio_table2", 10, 10),
         ("audio_figure2", 1, 1),
-        ("audio_leaks", 1, 0),
     ],
 )
 def test_a_target_trains_the_models_that_it_shows(checkout, target, pretrained, finetuned):

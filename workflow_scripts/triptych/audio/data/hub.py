@@ -5,7 +5,7 @@ environment may name a mirror.
 import json
 import os
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 from urllib.parse import quote
 
 from triptych.core.download import DownloadError, download, public_address
@@ -27,17 +27,17 @@ def list_hub(
     revision: str,
     room: Path,
     folder: str = "",
-    **settings: Any,
 ) -> list[HubFile]:
-    """The files right in `folder` of a repository, up to 1000, with `room` for the hub's answer and
-    settings of `download`. Raises DownloadError.
+    """The files right in `folder` of a repository, up to 1000, with `room` for the hub's answer.
+
+    Raises DownloadError.
     """
     hub = os.environ.get("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
     commit = quote(revision, safe="")
     address = f"{hub}/api/{kind}/{repository}/tree/{commit}/{quote(folder, safe='')}".rstrip("/")
     answer = room / "tree.json"
     try:
-        download(address, answer, **settings)
+        download(address, answer)
     except DownloadError as error:
         raise DownloadError(
             f"{error}\n(It was the hub's list of {folder or 'the files'} of {repository} at "
@@ -61,6 +61,6 @@ def list_hub(
         answer.unlink()
 
 
-def download_hub(file: HubFile, path: Path, **settings: Any) -> None:
+def download_hub(file: HubFile, path: Path) -> None:
     """Fetch a file that the hub lists into `path`, checked. Raises DownloadError."""
-    download(file.url, path, file.size, file.sha256, git_blob=file.git_blob, **settings)
+    download(file.url, path, file.size, file.sha256, git_blob=file.git_blob)

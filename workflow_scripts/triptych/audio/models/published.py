@@ -80,17 +80,13 @@ def download_checkpoint(
     for url, part, lock in zip(urls, parts, locks, strict=True):
         if not part.exists():
             download(url, part, lock=lock)
-    whole = parts[0] if len(parts) == 1 else folder.with_name(f"{folder.name}.whole.ckpt")
-    if whole is not parts[0]:
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=PARTIAL) as room:
+        whole = Path(room, f"{folder.name}.ckpt")
         with whole.open("wb") as stream:
             for part in parts:
                 with part.open("rb") as source:
                     shutil.copyfileobj(source, stream)
-    try:
         convert_checkpoint(whole, folder, settings, text_folder)
-    finally:
-        if whole is not parts[0]:
-            whole.unlink()
     for part in parts:
         part.unlink()
 

@@ -111,47 +111,31 @@ def write_text_model(
 
     settings: `source`; for "scratch" `config` and `pieces` as `write_scratch_model` takes them, and
     the captions (tables with `clip` and `caption`) of the clips that the corpus of `manifest`
-    trains on make the tokenizer; for "hub" class, repository, revision, and perhaps sha256 and
-    pooling. Raises DownloadError, InputError.
+    trains on make the tokenizer; for "hub" class (its `model_type`), repository, revision, and
+    perhaps sha256 of the weights and pooling. Raises DownloadError, and InputError for a model of
+    another class.
     """
     if settings["source"] == "hub":
-        write_hub_model(
-            folder,
-            settings["class"],
-            settings["repository"],
-            settings["revision"],
-            sha256=settings.get("sha256"),
-            pooling=settings.get("pooling", "first"),
-        )
-    elif settings["source"] == "scratch":
-        assert manifest is not None
-        listed = read_table(manifest)
-        trained = set(listed[listed["role"] == "train"]["clip"])
-        texts = [
-            caption
-            for table in map(read_table, captions)
-            for caption in table[table["clip"].isin(trained)]["caption"]
-        ]
-        write_scratch_model(folder, settings["config"], settings["pieces"], texts)
-    else:
-        raise InputError(f"text model from {settings['source']!r}: expected scratch or hub")
+        _write_hub_model(Path(folder), settings)
+        return
+    assert manifest is not None
+    listed = read_table(manifest)
+    trained = set(listed[listed["role"] == "train"]["clip"])
+    texts = [
+        caption
+        for table in map(read_table, captions)
+        for caption in table[table["clip"].isin(trained)]["caption"]
+    ]
+    write_scratch_model(folder, settings["config"], settings["pieces"], texts)
 
 
-def write_hub_model(
-    folder: StrPath,
-    class_: str,
-    repository: str,
-    revision: str,
-    sha256: str | None = None,
-    pooling: str = "first",
-) -> None:
+def _write_hub_model(folder: Path, settings: Mapping[str, Any]) -> None:
     """Fetch a text model at one commit's 40 digits: configuration, tokenizer and safetensors.
 
-    class_: its `model_type`; sha256: of the weights, where it is known; pooling: written into its
-    configuration. Files wait in `<folder>-<revision>.part`, from where a later attempt goes on.
-    Raises DownloadError, and InputError for a model of another class.
+    Files wait in `<folder>-<revision>.part`, from where a later attempt goes on.
     """
-    folder = Path(folder)
+    repository, revision = settings["repository"], settings["revision"]
+    sha256, pooling = settings.get("sha256"), settings.get("pooling", "first")
     part = folder.with_name(f"{folder.name}-{revision}.part")
     listed = {file.path: file for file in list_hub("models", repository, revision, part)}
     if missing := [name for name in FILES if name not in listed]:
@@ -170,9 +154,11 @@ def write_hub_model(
         if not (part / name).exists():
             download_hub(listed[name], part / name)
     config = read_config(part)
-    if config["model_type"] != class_:
-        model_type = config["model_type"]
-        raise InputError(f"{repository}: its class is {model_type}, the config says {class_}")
+    if config["model_type"] != settings["class"]:
+        raise InputError(
+            f"{repository}: its class is {config['model_type']}, the config says "
+            f"{settings['class']}"
+        )
     if pooling != "first":
         table = json.dumps({**config, "pooling": pooling}, indent=1)
         (part / "config.json").write_text(table + "\n", encoding="utf-8")

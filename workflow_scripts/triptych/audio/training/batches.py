@@ -9,7 +9,6 @@ import hashlib
 import os
 import signal
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -32,8 +31,7 @@ class Pair(NamedTuple):
     variations: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Batch:
+class Batch(NamedTuple):
     """The input of one training step.
 
     waveforms: float32 [N, S], padded with zeros; lengths: int64 [N] in samples; captions: N, as the
@@ -44,12 +42,6 @@ class Batch:
     lengths: Tensor
     captions: list[str]
     chosen: Tensor
-
-    def pin_memory(self) -> "Batch":
-        """A copy in page-locked memory, which `DataLoader` asks for."""
-        return Batch(
-            self.waveforms.pin_memory(), self.lengths.pin_memory(), self.captions, self.chosen
-        )
 
 
 class Batches(Dataset[Batch]):
