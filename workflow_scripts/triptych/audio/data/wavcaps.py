@@ -95,16 +95,13 @@ def _records(path: Path) -> list[dict[str, Any]]:
             ) from None
     by_id: dict[str, dict[str, Any]] = {}
     for record in records:
-        if not isinstance(record, dict) or "id" not in record or "caption" not in record:
-            held = ", ".join(record) if isinstance(record, dict) else repr(record)
+        fields = record if isinstance(record, dict) else {}
+        if not isinstance(fields.get("id"), str | int) or not isinstance(
+            fields.get("caption"), str
+        ):
             raise InputError(
-                f"{path}: a record has only {held[:200] or 'nothing'}; expected are id and caption "
-                "(the files *_pretrain.json are of another kind)"
-            )
-        if not isinstance(record["caption"], str) or not isinstance(record["id"], str | int):
-            raise InputError(
-                f"{path}: the record {str(record['id'])[:80]!r} has the caption "
-                f"{str(record['caption'])[:80]!r}; expected are a name and a text"
+                f"{path}: a record is {str(record)[:200]}; expected are an id and a text as "
+                "caption (the files *_pretrain.json are of another kind)"
             )
         by_id.setdefault(str(record["id"]), record)
     if len(by_id) < len(records):

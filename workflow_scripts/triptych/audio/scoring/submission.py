@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from triptych.audio.embedding_files import Split, read_embeddings
+from triptych.audio.embedding_files import read_embeddings
 from triptych.audio.scoring.ensemble import mean_scores
-from triptych.audio.scoring.metrics import Floats, best_columns, similarities
+from triptych.audio.scoring.metrics import best_columns, similarities
 from triptych.core.files import write_csv
 
 NAMES = 10
@@ -44,32 +44,17 @@ def submitted_systems(
     return [ensemble, (human,), (find(main=True, **tuned),), (find(main=True, stage="pretrained"),)]
 
 
-def challenge_scores(system: System) -> tuple[Split, Floats]:
-    """The challenge's queries and clips, and the system's scores [Q, C] of them."""
-    files = [Path(run["folder"]) / "embeddings.npz" for run in system]
-    splits = [read_embeddings(file)["challenge"] for file in files]
-    return splits[0], mean_scores([similarities(split.text, split.audio) for split in splits])
-
-
-def submission_table(
-    captions: Sequence[str], file_names: Sequence[str], scores: Floats
-) -> pd.DataFrame:
-    """Columns HEADER, one row a query in the order given. file_names: of C clips; scores [Q, C]."""
-    best = np.array(file_names)[best_columns(scores, NAMES)]
-    return pd.DataFrame(
-        np.column_stack([np.asarray(captions), best]), columns=list(HEADER), dtype=object
-    )
-
-
 def write_submissions(
     systems: Sequence[System], outputs: Sequence[str | os.PathLike[str]], clips: pd.DataFrame
 ) -> None:
-    """Write each system's CSV, with files named as in the challenge's archive. clips: Clotho's
-    clips.csv.
+    """Write each system's CSV: a row a query in the challenge's order, columns HEADER, with files
+    named as in the challenge's archive. clips: Clotho's clips.csv.
     """
     files = {row["clip"]: Path(row["path"]).name for row in clips.to_dict("records")}
     for system, output in zip(systems, outputs, strict=True):
-        split, scores = challenge_scores(system)
-        names = [files[str(clip)] for clip in split.clips]
-        queries = [str(caption) for caption in split.captions]
-        write_csv(submission_table(queries, names, scores), output)
+        folders = [Path(run["folder"]) for run in system]
+        splits = [read_embeddings(folder / "embeddings.npz")["challenge"] for folder in folders]
+        scores = mean_scores([similarities(split.text, split.audio) for split in splits])
+        names = np.array([files[str(clip)] for clip in splits[0].clips])
+        rows = np.column_stack([splits[0].captions, names[best_columns(scores, NAMES)]])
+        write_csv(pd.DataFrame(rows, columns=list(HEADER), dtype=object), output)
