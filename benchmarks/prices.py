@@ -100,8 +100,8 @@ def price(
             torch.cuda.reset_peak_memory_stats()
         samples = round(RATE * seconds)
         waveforms, lengths = noise(batch, samples), torch.full((batch,), samples)
+        waveforms = waveforms.pin_memory() if gpu else waveforms  # as in training
         given = Batch(waveforms, lengths, ["a sound"] * batch, torch.arange(batch))
-        given = given.pin_memory() if gpu else given  # as in training
         times = []
         for number in range(WARM_UP + arguments.steps):
             began = time.perf_counter()

@@ -1,7 +1,5 @@
 """Embeddings: each clip once, in the given order, whatever the batches; figures of a validation."""
 
-import itertools
-
 import numpy as np
 import pytest
 import tiny_retrieval as job
@@ -9,7 +7,7 @@ import torch
 from torch.nn import functional
 
 from triptych.audio import embedding
-from triptych.audio.embedding import by_length, embed_clips
+from triptych.audio.embedding import embed_clips
 from triptych.audio.embedding_files import Split
 from triptych.audio.training.runs import figures
 
@@ -39,18 +37,6 @@ def test_clips_are_embedded_once_each_in_their_order_whatever_the_batches(monkey
         with torch.inference_mode():
             alone = model.eval().embed_audio(sound[None], torch.tensor([len(sound)]))[0]
         np.testing.assert_allclose(row, alone, atol=1e-6)
-
-
-def test_groups_hold_neighbours_in_length_and_no_more_than_there_is_room_for():
-    frames = np.random.default_rng(0).integers(1, 100, 200).tolist()
-    groups = by_length([*frames, 5000], 400)
-    assert sorted(itertools.chain(*groups)) == list(range(201))
-    assert groups[-1] == [200]
-    lengths = [[frames[index] for index in group] for group in groups[:-1]]
-    assert list(itertools.chain(*lengths)) == sorted(frames)
-    assert all(len(group) * max(group) <= 400 for group in lengths)
-    for group, following in itertools.pairwise(lengths):  # none could have taken one more
-        assert (len(group) + 1) * following[0] > 400
 
 
 def a_split(clips=7, captions=3):

@@ -5,9 +5,9 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any
 
 import multivolumefile
 import py7zr
@@ -66,9 +66,12 @@ def _opened(
         with zipfile.ZipFile(paths[0]) as zipped:
             yield zipped, [entry.file_size for entry in zipped.infolist() if not entry.is_dir()]
         return
-    name = str(paths[0].with_suffix(""))
-    source = paths[0] if len(paths) == 1 else multivolumefile.open(name, mode="rb")
-    with py7zr.SevenZipFile(cast(BinaryIO, source)) as packed:
+    with ExitStack() as stack:
+        source: Any = paths[0]
+        if len(paths) > 1:
+            name = str(paths[0].with_suffix(""))
+            source = stack.enter_context(multivolumefile.open(name, mode="rb"))
+        packed = stack.enter_context(py7zr.SevenZipFile(source))
         yield packed, [entry.uncompressed for entry in packed.list() if not entry.is_directory]
 
 

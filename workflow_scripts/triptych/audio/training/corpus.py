@@ -75,11 +75,11 @@ class Corpus:
             clips = table["clip"][table["role"] == role].tolist()
             if not clips:
                 continue
-            asked = [(clip, caption) for clip in clips for _, caption in by_clip.get(clip, [])]
+            pairs = [(clip, caption) for clip in clips for _, caption in by_clip.get(clip, [])]
             if role == "challenge" and self.queries is not None:
-                asked = [("", caption) for caption in read_table(self.queries)["caption"]]
-            if asked:
-                truth, texts = map(list, zip(*asked, strict=True))
+                pairs = [("", caption) for caption in read_table(self.queries)["caption"]]
+            if pairs:
+                truth, texts = map(list, zip(*pairs, strict=True))
                 splits[role] = Queries(clips, texts, truth)
         return splits
 
