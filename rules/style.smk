@@ -183,13 +183,14 @@ rule style_film:
 
 
 rule style_video:
-    """Stylise the video's frames in batches, losslessly."""
+    """Stylise the video in batches, as H.264 with its sound; how fast, and how much it flickers."""
     input:
         source="results/style/video/source.mp4",
         network=module_input(lambda w: STYLE.network(w.painting, w.variant)),
     output:
-        frames="results/style/video/{painting}/{variant}/frames.mkv",
-        times="results/style/video/{painting}/{variant}/times.csv",
+        video="results/style/video/{painting}/{variant}/video.mp4",
+        properties="results/style/video/{painting}/{variant}/properties.csv",
+        flicker="results/style/video/{painting}/{variant}/flicker.csv",
         speed="results/style/video/{painting}/{variant}/speed.csv",
     log:
         "results/logs/style_video/{painting}-{variant}.log",
@@ -204,35 +205,13 @@ rule style_video:
         gpu=GPU,
     params:
         batch=FILM["batch"],
+        crf=FILM["crf"],
         precision=STYLE.config["stylised"]["precision"],
         speed=FILM["speed"],
         device=config["device"],
         code=code("style_video"),
     script:
         "../workflow_scripts/style/video.py"
-
-
-rule style_encode:
-    """The stylised video as H.264 with the source's sound, and how much it flickers."""
-    input:
-        source="results/style/video/source.mp4",
-        frames="results/style/video/{painting}/{variant}/frames.mkv",
-        times="results/style/video/{painting}/{variant}/times.csv",
-    output:
-        video="results/style/video/{painting}/{variant}/video.mp4",
-        properties="results/style/video/{painting}/{variant}/properties.csv",
-        flicker="results/style/video/{painting}/{variant}/flicker.csv",
-    log:
-        "results/logs/style_encode/{painting}-{variant}.log",
-    benchmark:
-        "results/benchmarks/style_encode/{painting}-{variant}.tsv"
-    conda:
-        "../envs/style.yaml"
-    params:
-        crf=FILM["crf"],
-        code=code("style_encode"),
-    script:
-        "../workflow_scripts/style/encode.py"
 
 
 rule style_time:

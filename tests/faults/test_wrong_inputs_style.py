@@ -184,8 +184,8 @@ def test_what_is_no_video_is_refused_and_the_other_inputs_are_done(sandbox, kind
     Image.new("RGB", (32, 24), (200, 60, 0)).save("a.png")
     given = {"video": "own video.mp4"}
     sandbox.refuses("style_film", given, Named("results/film.mp4"), "own video.mp4", said, film={})
-    output = Named(frames="results/f.mkv", times="results/t.csv", speed="results/s.csv")
-    params = {"device": "cpu", "precision": "float32", "batch": 2}
+    output = Named(video="results/v.mp4", speed="results/s.csv")
+    params = {"device": "cpu", "precision": "float32", "batch": 2, "crf": 18}
     sandbox.refuses(
         "style_video",
         {"source": "own video.mp4", "network": "net.safetensors"},

@@ -1,9 +1,10 @@
 import cv2
 import numpy as np
+import pandas as pd
 import pytest
 
 from triptych.style.data.photographs import embedded_photographs
-from triptych.style.video.flicker import flicker_of, flow_between, warped_error
+from triptych.style.video.flicker import Flicker, flow_between, warped_error
 
 HEIGHT, WIDTH = 96, 128
 
@@ -17,6 +18,13 @@ def texture(seed: int, height: int = 200, width: int = 200, blur: float = 3) -> 
 
 def window(picture: np.ndarray, down: int, across: int) -> np.ndarray:
     return picture[down : down + HEIGHT, across : across + WIDTH].round().astype(np.uint8)
+
+
+def flicker_of(source: list[np.ndarray], stylised: list[np.ndarray]) -> pd.DataFrame:
+    flicker = Flicker()
+    for pair in zip(source, stylised, strict=True):
+        flicker.add(*pair)
+    return flicker.table()
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +43,7 @@ def noisy(frames: list[np.ndarray], sigma: float) -> list[np.ndarray]:
 
 
 def test_a_shift_by_whole_pixels_is_no_flicker(moving: list[np.ndarray]) -> None:
-    table = flicker_of(zip(moving, moving, strict=True))
+    table = flicker_of(moving, moving)
     assert list(table["frame"]) == [1, 2, 3, 4, 5]
     # One grey level of 255 is 0.0039; what is left is flow that is off by a hundredth of a pixel.
     assert table["source_error"].max() < 0.004
@@ -47,7 +55,7 @@ def test_a_shift_by_whole_pixels_is_no_flicker(moving: list[np.ndarray]) -> None
 def test_independent_noise_is_seen_as_root_two_times_its_size(sigma: float) -> None:
     # The warp is by whole pixels here, so that it doesn't average the noise.
     still = [window(texture(0), 40, 50)] * 5
-    table = flicker_of(zip(still, noisy(still, sigma), strict=True))
+    table = flicker_of(still, noisy(still, sigma))
     np.testing.assert_allclose(table["stylised_error"], np.sqrt(2) * sigma / 255, rtol=0.02)
     assert (table["source_error"] == 0).all()
     assert table["ratio"].isna().all()
@@ -81,7 +89,7 @@ def test_a_cut_has_no_error() -> None:
         for name in ("china", "coffee")
     )
     frames = [china, china, coffee, coffee]
-    table = flicker_of(zip(frames, frames, strict=True)).set_index("frame")
+    table = flicker_of(frames, frames).set_index("frame")
     assert table.loc[2, "valid_percent"] < 20
     assert np.isnan(table.loc[2, ["source_error", "stylised_error", "ratio"]]).all()
     assert table.loc[1, "valid_percent"] > 90

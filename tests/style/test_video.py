@@ -5,7 +5,6 @@ from pathlib import Path
 
 import av
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 from videos import (
@@ -25,11 +24,9 @@ from triptych.style.network.architecture import Architecture
 from triptych.style.network.network import TransformationNetwork
 from triptych.style.video.info import probe, read_frames
 from triptych.style.video.transfer import (
-    encode,
     network_stylist,
     properties,
     stylise_to_mp4,
-    stylise_video,
 )
 
 NTSC = Fraction(30_000, 1001)
@@ -60,12 +57,10 @@ def negative(frames: np.ndarray) -> np.ndarray:
     return 255 - frames
 
 
-def made(tmp_path: Path, source: Path, stylist=same, batch: int = 5) -> tuple[Path, Path, Path]:
-    """frames.mkv, times.csv and video.mp4 of a source."""
-    frames, times, video = (tmp_path / name for name in ("frames.mkv", "times.csv", "video.mp4"))
-    stylise_video(source, frames, stylist, batch, times_path=times)
-    encode(frames, times, source, video)
-    return frames, times, video
+def made(tmp_path: Path, source: Path, stylist=same, batch: int = 5) -> Path:
+    """The source as it is stylised."""
+    stylise_to_mp4(source, tmp_path / "video.mp4", stylist, batch)
+    return tmp_path / "video.mp4"
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +72,7 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_rate_size_number_and_times_of_even_frames_are_kept(tmp_path: Path, kind: str) -> None:
     name, clip = EVEN_CLIPS[kind]
     source = write_clip(tmp_path / name, clip)
-    frames, _, video = made(tmp_path, source)
+    video = made(tmp_path, source)
     with av.open(str(video)) as file:
         stream = file.streams.video[0]
         assert stream.average_rate == clip.fps
@@ -88,7 +83,7 @@ def test_rate_size_number_and_times_of_even_frames_are_kept(tmp_path: Path, kind
     assert [start - starts[0] for start in starts] == [
         time - clip.seconds()[0] for time in clip.seconds()
     ]
-    table = properties({"source": source, "frames": frames, "video": video})
+    table = properties({"source": source, "video": video})
     kept = table[["frames_per_second", "frames", "width", "height", "variable_frame_times"]]
     assert len(kept.drop_duplicates()) == 1
     assert table["duration_seconds"].max() - table["duration_seconds"].min() < 1e-5
@@ -98,33 +93,33 @@ def test_rate_size_number_and_times_of_even_frames_are_kept(tmp_path: Path, kind
 def test_variable_frame_times_are_kept_to_the_tick(tmp_path: Path, kind: str) -> None:
     name, clip = UNEVEN_CLIPS[kind]
     source = write_clip(tmp_path / name, clip)
-    _, times, video = made(tmp_path, source)
+    video = made(tmp_path, source)
     expected = [second - clip.seconds()[0] for second in clip.seconds()]
     assert decoded(video)[1] == expected
-    np.testing.assert_allclose(pd.read_csv(times)["seconds"], [*map(float, expected)], atol=1e-9)
     table = properties({"source": source, "video": video}).set_index("file")
     assert list(table["variable_frame_times"]) == ["true", "true"]
     assert table.loc["video", "frames_per_second"] == table.loc["source", "frames_per_second"]
     assert table.loc["video", "duration_seconds"] == table.loc["source", "duration_seconds"]
 
 
-def test_frames_between_rules_are_lossless(tmp_path: Path, clip: Path) -> None:
-    frames, _, _ = made(tmp_path, clip, negative)
-    expected = [255 - frame for frame in decoded_by_opencv(clip)]
-    np.testing.assert_array_equal(decoded(frames)[0], expected)
-    np.testing.assert_array_equal(decoded_by_opencv(frames), expected)
-
-
-def test_the_direct_way_gives_the_file_that_the_two_steps_give(tmp_path: Path, clip: Path) -> None:
-    first, second = (made(tmp_path / name, clip, negative) for name in "ab")
-    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
-    stylise_to_mp4(clip, tmp_path / "direct.mp4", negative)
-    assert (tmp_path / "direct.mp4").read_bytes() == first[2].read_bytes()
+def test_each_frame_is_painted_once_in_order_and_the_bytes_are_the_same_again(
+    tmp_path: Path, clip: Path
+) -> None:
+    watched: list[tuple[np.ndarray, np.ndarray]] = []
+    for name in "ab":
+        watched.clear()
+        stylise_to_mp4(
+            clip, tmp_path / name, negative, watch=lambda *pair: watched.append(pair), crf=0
+        )
+    expected = decoded_by_opencv(clip)
+    np.testing.assert_array_equal([frame for frame, _ in watched], expected)
+    np.testing.assert_array_equal([255 - result for _, result in watched], expected)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 def test_a_turned_video_is_written_upright(tmp_path: Path) -> None:
     source = write_clip(tmp_path / "a.mp4", Clip(rotation=90, aspect=Fraction(3, 2)))
-    video = made(tmp_path, source)[2]
+    video = made(tmp_path, source)
     info = probe(video)
     assert (info.width, info.height, info.pixel_aspect) == (48, 64, Fraction(2, 3))
     upright = np.rot90(decoded(source)[0][4])
@@ -208,7 +203,7 @@ def test_a_film_that_begins_late_has_its_own_length_and_picture_and_sound_togeth
 def test_a_last_frame_that_is_held_lasts_as_long_as_its_packet_says(tmp_path: Path) -> None:
     slides = Clip(starts=(0, 2, 4, 6), tick=Fraction(1), last=10, fps=Fraction(1, 2))
     source = write_clip(tmp_path / "slides.mp4", slides)
-    video = made(tmp_path, source)[2]
+    video = made(tmp_path, source)
     table = properties({"source": source, "video": video})
     assert list(table["duration_seconds"]) == [16, 16]
     assert decoded(video)[1] == [0, 2, 4, 6]
@@ -224,8 +219,7 @@ def test_frames_that_an_edit_list_skips_are_left_out(tmp_path: Path, clip: Path)
                 packet.pts, packet.dts = packet.pts - 5 * 512, packet.dts - 5 * 512
                 packet.stream = target
                 output.mux(packet)
-    frames, _, _ = made(tmp_path, trimmed)
-    assert len(decoded(frames)[0]) == 7
+    assert len(decoded(made(tmp_path, trimmed))[0]) == 7
 
 
 def test_the_number_of_frames_in_a_batch_makes_no_difference(tmp_path: Path, clip: Path) -> None:
@@ -237,8 +231,7 @@ def test_the_number_of_frames_in_a_batch_makes_no_difference(tmp_path: Path, cli
 
     written = []
     for batch in (1, 5, 100):
-        frames, _, _ = made(tmp_path, clip, counting, batch)
-        written.append(frames.read_bytes())
+        written.append(made(tmp_path, clip, counting, batch).read_bytes())
     assert sizes == [1] * 12 + [5, 5, 2] + [12]
     assert written[0] == written[1] == written[2]
 
@@ -251,7 +244,7 @@ def test_sound_is_copied_packet_by_packet(
     tmp_path: Path, name: str, codecs: tuple[str, ...]
 ) -> None:
     source = write_clip(tmp_path / name, Clip(sounds=codecs))
-    video = made(tmp_path, source)[2]
+    video = made(tmp_path, source)
     for number in range(len(codecs)):
         copied, original = sound_packets(video, number), sound_packets(source, number)
         assert [data for _, data in copied] == [data for _, data in original]
@@ -262,7 +255,7 @@ def test_sound_is_copied_packet_by_packet(
 @pytest.mark.parametrize("name", ["a.mkv", "a.avi"])
 def test_sound_that_mp4_does_not_take_becomes_aac_in_step(tmp_path: Path, name: str) -> None:
     source = write_clip(tmp_path / name, Clip(sounds=("pcm_s16le",)))
-    video = made(tmp_path, source)[2]
+    video = made(tmp_path, source)
     table = properties({"source": source, "video": video}).set_index("file")
     assert list(table["audio_codec"]) == ["pcm_s16le", "aac"]
     was, now = sound_wave(source)[2000:20_000], sound_wave(video)[2000:20_000]
@@ -281,9 +274,9 @@ def test_a_truncated_video_is_kept_as_far_as_it_goes(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     source = truncated(tmp_path)
-    frames, times, video = made(tmp_path, source)
-    count = len(pd.read_csv(times))
-    assert 5 < count < 48 and len(decoded(frames)[0]) == len(decoded(video)[0]) == count
+    video = made(tmp_path, source)
+    count = len(decoded(video)[0])
+    assert 5 < count < 48
     assert f"promises 48 frames, but only {count} could be read" in caplog.text
     copied, original = (sound_packets(file) for file in (video, source))
     assert [data for _, data in copied] == [data for _, data in original]
@@ -299,18 +292,15 @@ def test_behind_a_damaged_frame_the_others_keep_their_times(tmp_path: Path) -> N
     damaged = bytearray(source.read_bytes())
     damaged[where : where + size] = bytes(size)
     source.write_bytes(damaged)
-    frames, times, video = made(tmp_path, source)
-    table = pd.read_csv(times)
-    assert list(table["source_frame"]) == [n for n in range(24) if n != 10]
+    video = made(tmp_path, source)
     assert decoded(video)[1] == [Fraction(n, 24) for n in range(24) if n != 10]
-    assert len(decoded(frames)[0]) == 23
 
 
 def test_what_is_no_video_is_told_in_a_sentence(tmp_path: Path) -> None:
     source = tmp_path / "source.mp4"
     for message in (r"No such file", "cannot be read as a video"):
         with pytest.raises(InputError, match=message):
-            stylise_video(source, tmp_path / "f.mkv", same, times_path=tmp_path / "t.csv")
+            made(tmp_path, source)
         source.write_text("a letter, not a film")
     assert [path.name for path in tmp_path.iterdir()] == ["source.mp4"]
 
@@ -329,7 +319,7 @@ def test_a_failing_stage_stops_all_and_leaves_nothing(
     stylist = fail if where == "network" else same
     threads = threading.active_count()
     with pytest.raises(RuntimeError, match="melted"):
-        stylise_video(clip, tmp_path / "f.mkv", stylist, batch=1, times_path=tmp_path / "t.csv")
+        made(tmp_path, clip, stylist, batch=1)
     assert threading.active_count() == threads
     assert list(tmp_path.iterdir()) == []
 

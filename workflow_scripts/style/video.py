@@ -1,4 +1,4 @@
-"""Stylise every frame of the source video, losslessly, and time batches of several sizes."""
+"""Stylise the source video with its sound, measure its flicker, and time batches of two sizes."""
 
 import torch
 
@@ -7,15 +7,24 @@ from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.core.memory import keep_freed_memory
 from triptych.style.network.network_files import load_network
-from triptych.style.video.transfer import frame_speeds, network_stylist, stylise_video
+from triptych.style.video.flicker import Flicker
+from triptych.style.video.transfer import (
+    frame_speeds,
+    network_stylist,
+    properties,
+    stylise_to_mp4,
+)
 
 with job(snakemake):
     keep_freed_memory()
     params, source, output = snakemake.params, snakemake.input.source, snakemake.output
-    device = choose_device(params.device)
+    names, device = dict(snakemake.wildcards.items()), choose_device(params.device)
     network, _ = load_network(snakemake.input.network, snakemake.wildcards.painting)
-    stylist = network_stylist(network, device, params.precision)
-    stylise_video(source, output.frames, stylist, params.batch, times_path=output.times)
+    stylist, flicker = network_stylist(network, device, params.precision), Flicker()
+    stylise_to_mp4(source, output.video, stylist, params.batch, crf=params.crf, watch=flicker.add)
+    write_csv(flicker.table().assign(**names), output.flicker)
+    kept = properties({"source": source, "video": output.video})
+    write_csv(kept.assign(**names), output.properties)
     where = {"device": describe_device(device), "threads": torch.get_num_threads()}
     speed = frame_speeds(source, stylist, batches=sorted({1, params.batch}), **params.speed)
-    write_csv(speed.assign(**where, **dict(snakemake.wildcards.items())), output.speed)
+    write_csv(speed.assign(**where, **names), output.speed)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from triptych.apps.pictures.network_stylizer import Steadied
-from triptych.style.video.flicker import flicker_of
+from triptych.style.video.flicker import Flicker
 
 SHARE = 0.6
 
@@ -46,7 +46,10 @@ def test_of_a_film_that_stands_still_it_is_the_recursive_mean():
 
 def test_a_moving_film_flickers_less_and_stays_what_it_is(pan):
     def ratio(results: np.ndarray) -> float:
-        return flicker_of(zip(pan, results, strict=True))["stylised_error"].mean()
+        flicker = Flicker()
+        for frame, result in zip(pan, results, strict=True):
+            flicker.add(frame, result)
+        return flicker.table()["stylised_error"].mean()
 
     assert ratio(Steadied(uneven, SHARE)(pan)) < 0.45 * ratio(uneven(pan))
     same = Steadied(lambda frames: frames, SHARE)(pan).astype(float) - pan

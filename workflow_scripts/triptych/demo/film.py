@@ -52,7 +52,7 @@ def write_film(path: str | Path, film: Film) -> None:
     size = film.height, film.width
     with (
         atomic_path(path) as temporary,
-        VideoWriter(temporary, "h264", size, fps, 1 / fps, crf=14, sound=sound) as writer,
+        VideoWriter(temporary, size, fps, 1 / fps, crf=14, sound=sound) as writer,
     ):
         for number, frame in enumerate(film_frames(film)):
             writer.write(frame, number)

@@ -5,18 +5,13 @@ previous frame, moved along the optical flow of the *source*, is compared with t
 where the flow can be trusted. The source's own warped error is the yardstick.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-
-from triptych.core.errors import InputError
-from triptych.core.progress import Progress
-from triptych.style.video.info import probe, read_frames
 
 LONGEST_SIDE = 640
 """Pixels; larger frames are averaged down first, since flow of full HD takes seconds a frame."""
@@ -41,43 +36,36 @@ class Flow:
         return cv2.remap(previous, across, down, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
 
 
-def flicker(source: str | Path, frames_path: str | Path) -> pd.DataFrame:
-    """Warped errors of a stylised video and its source, one row for each frame but the first.
+class Flicker:
+    """Warped errors of a stylised video and its source, whose frames are added in order."""
 
-    Columns: frame, source_error and stylised_error (root mean square over trusted pixels, on a
-    scale of 0 to 1; empty after a cut), ratio (stylised over source), valid_percent. Raises
-    InputError when the videos differ in size.
-    """
-    original, stylised = probe(source), probe(frames_path)
-    if (original.width, original.height) != (stylised.width, stylised.height):
-        raise InputError(
-            f"{frames_path} is {stylised.width}x{stylised.height}, but its source {source} "
-            f"{original.width}x{original.height}"
-        )
-    frames = ((frame for frame, _ in read_frames(path)) for path in (original, stylised))
-    return flicker_of(zip(*frames, strict=False), stylised.frames)
+    def __init__(self) -> None:
+        self._rows: list[tuple[float, ...]] = []
+        self._before: tuple[np.ndarray, np.ndarray] | None = None
 
-
-def flicker_of(pairs: Iterable[tuple[np.ndarray, np.ndarray]], total: int = 0) -> pd.DataFrame:
-    """`flicker`'s rows, of pairs of a source frame and its stylised one, uint8 [H, W, 3] RGB."""
-    rows = []
-    before: tuple[np.ndarray, np.ndarray] | None = None
-    with on_one_thread(), Progress("compared", total, "frames") as progress:
-        for number, (source, stylised) in enumerate(pairs):
-            now = limited(source), limited(stylised)
-            if before is not None:
-                flow = flow_between(before[0], now[0])
+    def add(self, source: np.ndarray, stylised: np.ndarray) -> None:
+        """Compare a source frame and its stylised one, uint8 [H, W, 3] RGB, with those before."""
+        now = limited(source), limited(stylised)
+        if self._before is not None:
+            with on_one_thread():
+                flow = flow_between(self._before[0], now[0])
                 source_error, stylised_error = (
                     warped_error(previous, present, flow)
-                    for previous, present in zip(before, now, strict=True)
+                    for previous, present in zip(self._before, now, strict=True)
                 )
-                ratio = stylised_error / source_error if source_error else np.nan
-                valid = 100 * float(flow.valid.mean())
-                rows.append((number, source_error, stylised_error, ratio, valid))
-            before = now
-            progress.advance()
-    columns = ["frame", "source_error", "stylised_error", "ratio", "valid_percent"]
-    return pd.DataFrame(rows, columns=columns)
+            ratio = stylised_error / source_error if source_error else np.nan
+            valid = 100 * float(flow.valid.mean())
+            self._rows.append((len(self._rows) + 1, source_error, stylised_error, ratio, valid))
+        self._before = now
+
+    def table(self) -> pd.DataFrame:
+        """A row for each frame but the first.
+
+        Columns: frame, source_error and stylised_error (root mean square over trusted pixels, on a
+        scale of 0 to 1; empty after a cut), ratio (stylised over source), valid_percent.
+        """
+        columns = ["frame", "source_error", "stylised_error", "ratio", "valid_percent"]
+        return pd.DataFrame(self._rows, columns=columns)
 
 
 def warped_error(previous: np.ndarray, present: np.ndarray, flow: Flow) -> float:

@@ -7,15 +7,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import pandas as pd
 
-from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
 from triptych.core.progress import Progress
 from triptych.style.video.info import (
@@ -26,7 +23,7 @@ from triptych.style.video.info import (
     read_frames,
 )
 from triptych.style.video.sound import sound_of
-from triptych.style.video.writing import Codec, VideoWriter
+from triptych.style.video.writing import VideoWriter
 
 if TYPE_CHECKING:
     import torch
@@ -83,74 +80,45 @@ def stylist_of(render: Callable[["Tensor"], "Tensor"], device: "torch.device") -
     return stylist
 
 
-def stylise_video(
+def stylise_to_mp4(
     source: str | Path,
-    frames_path: str | Path,
+    target: str | Path,
     stylist: Stylist,
     batch: int = 8,
     *,
-    times_path: str | Path,
+    crf: int = 18,
+    watch: Callable[[np.ndarray, np.ndarray], None] | None = None,
 ) -> None:
-    """Stylise each frame of `source` into lossless `frames_path` (.mkv, FFV1).
+    """Stylise each frame of `source` into an H.264 mp4 at the source's times, with its sound.
 
-    `times_path` gets one row a frame: frame, source_frame, start and duration in ticks, time_base
-    (seconds a tick), seconds, since Matroska rounds times to milliseconds. A truncated video is
-    stylised as far as it can be read, with a warning; raises InputError when no frame can be read.
+    `crf` is x264's constant rate factor: 0 is lossless, 18 hard to tell from the frames. `watch` is
+    called with every frame and the stylised one. A truncated video is stylised as far as it can be
+    read, with a warning; raises InputError when no frame can be read.
     """
-    info = probe(source)
-    with ExitStack() as stack:
-        frames_temporary = stack.enter_context(atomic_path(frames_path))
-        times_temporary = stack.enter_context(atomic_path(times_path))
-        writer = _writer(frames_temporary, "ffv1", info, info.times.time_base)
-        numbers = _run(info, writer, stylist, batch)
-        _times_table(info, numbers).to_csv(times_temporary, index=False)
-
-
-def stylise_to_mp4(
-    source: str | Path, target: str | Path, stylist: Stylist, batch: int = 8
-) -> None:
-    """Stylise `source` straight into an mp4 with its sound, without lossless frames between."""
     info = probe(source)
     with ExitStack() as stack:
         temporary = stack.enter_context(atomic_path(target))
         sound = sound_of(stack.enter_context(open_video(source)), info.origin)
-        writer = _writer(temporary, "h264", info, info.times.time_base, sound=sound)
-        _run(info, writer, stylist, batch)
-
-
-def encode(
-    frames_path: str | Path,
-    times_path: str | Path,
-    source: str | Path,
-    target: str | Path,
-    crf: int = 18,
-) -> None:
-    """Frames of `stylise_video` as H.264 mp4 at their exact times, with the sound of `source`.
-
-    `crf` is x264's constant rate factor: 0 is lossless, 18 hard to tell from the frames.
-    """
-    frames, times = probe(frames_path), pd.read_csv(times_path)
-    if frames.frames != len(times):
-        raise InputError(
-            f"{frames_path} has {frames.frames} frames and {times_path} {len(times)} times; delete "
-            "both to make them again"
+        writer = VideoWriter(
+            temporary,
+            (info.height, info.width),
+            info.fps,
+            info.times.time_base,
+            pixel_aspect=info.pixel_aspect,
+            crf=crf,
+            sound=sound,
         )
-    numerator, denominator = str(times["time_base"].iloc[0]).split("/")
-    with ExitStack() as stack:
-        temporary = stack.enter_context(atomic_path(target))
-        opened = stack.enter_context(open_video(source))
-        progress = stack.enter_context(Progress("encoded", len(times), "frames"))
-        tick = Fraction(int(numerator), int(denominator))
-        film = probe(source)
-        sound = sound_of(opened, film.origin)
-        # Matroska's frames have lost the pixels' aspect.
-        shown = replace(frames, pixel_aspect=film.pixel_aspect)
-        writer = _writer(temporary, "h264", shown, tick, crf=crf, sound=sound)
-        stack.enter_context(writer)
-        for frame, number in read_frames(frames):
-            writer.write(frame, int(times["start"].iloc[number]))
-            progress.advance()
-        writer.finish(int(times["start"].iloc[-1] + times["duration"].iloc[-1]))
+        written = _run(info, writer, stylist, batch, watch)
+    expected = max(info.frames_stated, info.frames)
+    if written < expected:
+        logger.warning(
+            "%s promises %d frames, but only %d could be read; the rest (%.1f s) is missing in the "
+            "result",
+            info.path,
+            expected,
+            written,
+            (expected - written) / info.fps,
+        )
 
 
 def overlapped(
@@ -171,56 +139,28 @@ def overlapped(
             waiting.result()
 
 
-def _writer(
-    path: Path, codec: Codec, info: VideoInfo, tick: Fraction, **settings: Any
-) -> VideoWriter:
-    size = (info.height, info.width)
-    return VideoWriter(
-        path, codec, size, info.fps, tick, pixel_aspect=info.pixel_aspect, **settings
-    )
-
-
-def _run(info: VideoInfo, writer: VideoWriter, stylist: Stylist, batch: int) -> list[int]:
-    """Read, stylise and write; the source's numbers of the frames written."""
+def _run(
+    info: VideoInfo,
+    writer: VideoWriter,
+    stylist: Stylist,
+    batch: int,
+    watch: Callable[[np.ndarray, np.ndarray], None] | None,
+) -> int:
+    """Read, stylise and write; the number of frames written."""
     written: list[int] = []
     with writer, Progress("stylised", info.frames, "frames") as progress:
 
-        def write(batch_of: tuple[np.ndarray, list[int]]) -> None:
-            for frame, number in zip(*batch_of, strict=True):
-                writer.write(frame, info.times.start(number))
+        def write(batch_of: tuple[np.ndarray, np.ndarray, list[int]]) -> None:
+            for frame, result, number in zip(*batch_of, strict=True):
+                writer.write(result, info.times.start(number))
+                if watch is not None:
+                    watch(frame, result)
                 written.append(number)
-            progress.advance(len(batch_of[1]))
+                progress.advance()
 
-        overlapped(read_batches(info, batch), lambda of: (stylist(of[0]), of[1]), write)
+        overlapped(read_batches(info, batch), lambda of: (of[0], stylist(of[0]), of[1]), write)
         writer.finish(info.times.start(written[-1] + 1))
-    expected = max(info.frames_stated, info.frames)
-    if len(written) < expected:
-        logger.warning(
-            "%s promises %d frames, but only %d could be read; the rest (%.1f s) is missing in the "
-            "result",
-            info.path,
-            expected,
-            len(written),
-            (expected - len(written)) / info.fps,
-        )
-    return written
-
-
-def _times_table(info: VideoInfo, numbers: list[int]) -> pd.DataFrame:
-    """A row a frame; one before frames that could not be read lasts until the next that could."""
-    times = info.times
-    starts = np.array([times.start(number) for number in numbers], np.int64)
-    ends = np.append(starts[1:], times.start(numbers[-1] + 1))
-    return pd.DataFrame(
-        {
-            "frame": np.arange(len(numbers)),
-            "source_frame": numbers,
-            "start": starts,
-            "duration": ends - starts,
-            "time_base": f"{times.time_base.numerator}/{times.time_base.denominator}",
-            "seconds": starts * float(times.time_base),
-        }
-    )
+    return len(written)
 
 
 def properties(files: Mapping[str, str | Path]) -> pd.DataFrame:

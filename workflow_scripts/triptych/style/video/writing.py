@@ -1,4 +1,4 @@
-"""Writing videos by PyAV: lossless frames (FFV1 in Matroska), or H.264 in mp4 with sound.
+"""Writing videos by PyAV: H.264 in mp4, with sound.
 
 The bytes depend on the frames alone: numbers of threads are fixed, and no file carries a date or a
 random identifier.
@@ -7,15 +7,13 @@ random identifier.
 import logging
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from triptych.style.video.sound import SoundMaker
 
 logger = logging.getLogger(__name__)
-
-Codec = Literal["ffv1", "h264"]
 
 BT709 = 1
 """The number of ITU-T H.273 for the matrix, primaries and curve of HDTV."""
@@ -26,7 +24,7 @@ LIMITED_RANGE = 1
 class VideoWriter:
     """Writes uint8 RGB frames to `path`, each at its time; a context manager.
 
-    H.264 is yuv420p, which every player knows, when both sides are even; with an odd side it is
+    Colours are yuv420p, which every player knows, when both sides are even; with an odd side it is
     yuv444p. `size` is height and width, `fps` the nominal rate, `time_base` the seconds of a tick,
     `pixel_aspect` a pixel's width over its height, `crf` x264's constant rate factor.
     """
@@ -34,7 +32,6 @@ class VideoWriter:
     def __init__(
         self,
         path: str | Path,
-        codec: Codec,
         size: tuple[int, int],
         fps: Fraction,
         time_base: Fraction,
@@ -47,37 +44,29 @@ class VideoWriter:
 
         self._height, self._width = size
         self._time_base = time_base
-        self._codec = codec
-        options = {"fflags": "+bitexact"}
-        if codec == "h264":
-            options["movflags"] = "+faststart"
-        container, settings = "matroska", _FFV1_OPTIONS
-        encoder: Any = "ffv1"
-        if codec == "h264":
-            # B-frames would make an mp4 count its duration by decoding times, which is wrong by
-            # some frames when their times vary.
-            container, encoder = "mp4", "libx264"
-            settings = {"crf": str(crf), "preset": "medium", "bf": "0", "threads": "4"}
-            # x264 0.165's AVX-512 code of this gives the same frames other bytes now and then.
-            settings["x264-params"] = "mbtree=0"
-        self._file = av.open(f"file:{path}", "w", format=container, container_options=options)
-        self._stream: Any = self._file.add_stream(encoder, rate=fps, options=settings)
+        # B-frames would make an mp4 count its duration by decoding times, which is wrong by some
+        # frames when their times vary.
+        settings = {"crf": str(crf), "preset": "medium", "bf": "0", "threads": "4"}
+        # x264 0.165's AVX-512 code of this gives the same frames other bytes now and then.
+        settings["x264-params"] = "mbtree=0"
+        options = {"fflags": "+bitexact", "movflags": "+faststart"}
+        self._file = av.open(f"file:{path}", "w", format="mp4", container_options=options)
+        self._stream: Any = self._file.add_stream("libx264", rate=fps, options=settings)
         context = self._stream.codec_context
         context.width, context.height = self._width, self._height
         context.sample_aspect_ratio = pixel_aspect
         self._stream.time_base = context.time_base = time_base
-        if codec == "h264":
-            even = self._width % 2 == 0 and self._height % 2 == 0
-            context.pix_fmt = "yuv420p" if even else "yuv444p"
-            context.colorspace = context.color_primaries = context.color_trc = BT709
-            context.color_range = LIMITED_RANGE
-            if not even:
-                message = (
-                    "an odd side: the video is written as 4:4:4, which some players don't show"
-                )
-                logger.warning("%dx%d has %s", self._width, self._height, message)
-        else:
-            context.pix_fmt = "bgr0"
+        even = self._width % 2 == 0 and self._height % 2 == 0
+        context.pix_fmt = "yuv420p" if even else "yuv444p"
+        context.colorspace = context.color_primaries = context.color_trc = BT709
+        context.color_range = LIMITED_RANGE
+        if not even:
+            logger.warning(
+                "%dx%d has an odd side: the video is written as 4:4:4, which some players don't "
+                "show",
+                self._width,
+                self._height,
+            )
         self._sound = sound(self._file) if sound else iter(())
         self._next_sound = next(self._sound, None)
         self._held: Any = None  # the last packet, until its duration is known
@@ -99,9 +88,11 @@ class VideoWriter:
                 f"uint8 {[self._height, self._width, 3]}"
             )
         picture = av.VideoFrame.from_ndarray(np.ascontiguousarray(frame), format="rgb24")
-        hdtv = {"dst_colorspace": Colorspace.ITU709, "dst_color_range": ColorRange.MPEG}
-        colours: dict[str, Any] = hdtv if self._codec == "h264" else {}
-        picture = picture.reformat(format=self._stream.codec_context.pix_fmt, **colours)
+        picture = picture.reformat(
+            format=self._stream.codec_context.pix_fmt,
+            dst_colorspace=Colorspace.ITU709,
+            dst_color_range=ColorRange.MPEG,
+        )
         picture.pts, picture.time_base = start, self._time_base
         for packet in self._stream.encode(picture):
             self._write(packet)
@@ -130,13 +121,3 @@ class VideoWriter:
         while self._next_sound is not None and self._next_sound[0] <= seconds:
             self._file.mux(self._next_sound[1])
             self._next_sound = next(self._sound, None)
-
-
-_FFV1_OPTIONS = {
-    "level": "3",
-    "coder": "range_def",
-    "g": "1",  # every frame by itself: a damaged one harms no other
-    "slices": "4",
-    "slicecrc": "1",
-    "threads": "4",
-}
