@@ -11,7 +11,12 @@ from triptych.core.memory import keep_freed_memory
 from triptych.style.data.backbone import load_backbone
 from triptych.style.data.images import read_image, resize
 from triptych.style.data.shards import Shards
-from triptych.style.measures.timing import loss_times, network_times, optimisation_times
+from triptych.style.measures.timing import (
+    loss_times,
+    network_times,
+    optimisation_times,
+    table1_times,
+)
 from triptych.style.network.fast import PreparedNetwork
 from triptych.style.network.network_files import load_network
 from triptych.style.network.stylize import checked_precision
@@ -28,31 +33,40 @@ with job(snakemake):
     backbones = {
         name: load_backbone(files[name], pooling="max").to(device) for name in ("alexnet", "vgg")
     }
-    first = optimisation_times(
-        photographs[: settings["notebook"]],
-        painting,
-        {
-            name: (backbone, timed_choices(NOTEBOOK, params.architectures[name]))
-            for name, backbone in backbones.items()
-        },
-        settings["sizes"],
-        evaluations=settings["evaluations"],
-        stated=settings["stated"],
-        device=device,
-    )
+    images = []
+    for name, backbone in backbones.items():
+        choices = timed_choices(NOTEBOOK, params.architectures[name])
+        times = optimisation_times(
+            photographs[: settings["notebook"]],
+            painting,
+            backbone,
+            choices,
+            sizes=settings["sizes"],
+            evaluations=settings["evaluations"],
+            device=device,
+        )
+        columns = {
+            "version": 1,
+            "backbone": name,
+            "evaluations": settings["evaluations"],
+            "evaluations_stated": settings["stated"],
+            "settings": NOTEBOOK,
+            "precision": choices.precision,
+        }
+        images.append(table1_times(times, device, **columns))
 
     network, _ = load_network(files.network, params.main)
     network = network.to(device)
     precision = checked_precision(network, photographs[0].to(device), params.precision)
-    second = network_times(
+    times = network_times(
         photographs,
         PreparedNetwork(network, precision),
-        settings["sizes"],
-        settings["repeats"],
-        precision=precision,
+        sizes=settings["sizes"],
+        repeats=settings["repeats"],
         device=device,
     )
-    write_csv(pd.concat([first, second]), snakemake.output.images)
+    images.append(table1_times(times, device, version=2, precision=precision))
+    write_csv(pd.concat(images), snakemake.output.images)
 
     losses = settings["losses"]
     content, style = (

@@ -63,7 +63,7 @@ def test_size_colours_strength_and_precision_are_options(here, capsys):
     options = ["--size", "20", "--keep-colours", "--strength", "0.5"]
     command = ["stylize", "in/a.png", "--style", "net.safetensors", "-o", "x.webp", *EXACT]
     assert main([*command[:-2], "--precision", "bf16", *options]) == 0
-    assert "precision bf16: at most " in capsys.readouterr().err
+    assert "dB from float32" in capsys.readouterr().err
     assert read_image("x.webp").shape == (3, 29, 20)
     Path("x.webp").unlink()
     assert main([*command[:-3], "x.png", *EXACT, *options[2:]]) == 0
@@ -81,12 +81,12 @@ def test_auto_gives_way_at_whichever_photograph_is_far_from_float32(here, monkey
 
     def error(network, image, precision):
         checked.append(image.shape[1])
-        return stylize.PrecisionError(1.0, 1.0, decibels[image.shape[1]])
+        return decibels[image.shape[1]]
 
     monkeypatch.setattr(device, "_best", lambda *_: ("bf16", "a processor in a test"))
     monkeypatch.setattr(device, "_chosen", [])
-    monkeypatch.setattr(stylize, "precision_error", error)
-    monkeypatch.setattr(network_stylizer, "precision_error", error)
+    monkeypatch.setattr(stylize, "decibels_to_float32", error)
+    monkeypatch.setattr(network_stylizer, "decibels_to_float32", error)
     assert main(["stylize", "in", "--style", "net.safetensors", "-o", "out"]) == 0
     assert "bf16 gives way: on a part of the image" in capsys.readouterr().err
     assert set(checked) == {30, 24, 26}  # in float32 nothing is left to check

@@ -16,8 +16,8 @@ from triptych.style.network.fast import PreparedNetwork
 from triptych.style.network.network_files import load_network
 from triptych.style.network.stylize import (
     checked_precision,
+    decibels_to_float32,
     middle,
-    precision_error,
     stylise,
 )
 from triptych.style.video.flicker import (
@@ -80,7 +80,7 @@ class NetworkStylizer(Stylizer):
         """The network in the precision that was asked for.
 
         "auto" is checked on each image and on a film's first frame, until one makes it give way to
-        float32. The error of half precision is printed for the first.
+        float32. How far half precision is from it is printed for the first.
         """
         before, precision = self.prepared, self.options.precision
         fixed = self._begun or precision != "auto"
@@ -91,8 +91,8 @@ class NetworkStylizer(Stylizer):
             return before
         self.prepared = PreparedNetwork(self.network, precision)
         if precision != "float32":
-            error = precision_error(self.network, middle(image, 512), precision)
-            logger.info(f"precision {precision}: {error}")
+            decibels = decibels_to_float32(self.network, middle(image, 512), precision)
+            logger.info(f"precision {precision}: {decibels:.0f} dB from float32")
         return self.prepared
 
 

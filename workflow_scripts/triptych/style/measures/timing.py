@@ -1,10 +1,9 @@
 """Seconds an image: Table I of the paper, and Figure 4's loss functions."""
 
 import itertools
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import pandas as pd
 import torch
@@ -14,25 +13,9 @@ from triptych.core.device import describe_device
 from triptych.core.progress import Progress
 from triptych.style.data.backbone import Backbone
 from triptych.style.data.images import resize
-from triptych.style.optimise.choices import NOTEBOOK, Choices
+from triptych.style.network.stylize import timed
+from triptych.style.optimise.choices import Choices
 from triptych.style.optimise.gatys import optimise
-
-T = TypeVar("T")
-
-
-def timed(call: Callable[[], T], device: torch.device) -> tuple[T, float]:
-    """Result and seconds of a call, with a GPU's queue emptied before and after."""
-    _synchronise(device)
-    began = time.perf_counter()
-    result = call()
-    _synchronise(device)
-    return result, time.perf_counter() - began
-
-
-def _synchronise(device: torch.device) -> None:
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-
 
 COLUMNS = [
     "version",
@@ -50,80 +33,60 @@ COLUMNS = [
     "settings",
     "precision",
 ]
+"""Columns of Table I's times; `evaluations_stated` is what the table scales seconds to."""
+
+
+def table1_times(times: pd.DataFrame, device: torch.device, **columns: Any) -> pd.DataFrame:
+    """Times of one kind with all COLUMNS: `columns` are the same in each row, and what neither has
+    is that of Version 2, one image at a time."""
+    plain = {"backbone": "network", "repeat": 0, "batch": 1, "settings": ""}
+    of_none = {"evaluations": 0, "evaluations_done": 0, "evaluations_stated": 0}
+    where = {"device": describe_device(device), "threads": torch.get_num_threads()}
+    missing = {k: v for k, v in (plain | of_none | where).items() if k not in times}
+    return times.assign(**(missing | columns))[COLUMNS]
 
 
 def optimisation_times(
     photographs: Tensor,
     painting: Tensor,
-    backbones: Mapping[str, tuple[Backbone, Choices]],
-    sizes: Sequence[int],
+    backbone: Backbone,
+    choices: Choices,
     *,
+    sizes: Sequence[int],
     evaluations: int,
-    stated: int,
     device: torch.device,
 ) -> pd.DataFrame:
-    """Version 1's half of Table I: seconds an image, as rows of COLUMNS.
+    """Version 1's half of Table I: size, image, seconds, evaluations_done; a row an image.
 
     photographs [n, 3, H, W] in [0, 1] are optimised one at a time, squashed to each size, as the
-    paper's were. stated: evaluations that the table scales seconds to.
+    paper's were.
     """
     rows = []
-    kinds = list(itertools.product(backbones, sizes))
-    with Progress("optimisation", len(kinds) * len(photographs), "images") as progress:
-        for name, size in kinds:
-            backbone, choices = backbones[name]
+    with Progress("optimisation", len(sizes) * len(photographs), "images") as progress:
+        for size in sizes:
             squashed = [resize(image, size, "squashed") for image in photographs]
             contents = torch.stack(squashed).to(device)
             style = resize(painting, size, "squashed")[None].to(device)
-            run = partial(_optimise_from_zero, backbone, choices, style)
-            run(contents[:1], 2)
+            optimise(contents[:1], style, backbone, choices, 2)
             for index in range(len(contents)):
-                done, seconds = timed(
-                    partial(run, contents[index : index + 1], evaluations), device
-                )
-                rows.append(
-                    {
-                        "version": 1,
-                        "backbone": name,
-                        "size": size,
-                        "image": index,
-                        "repeat": 0,
-                        "seconds": seconds,
-                        "batch": 1,
-                        "evaluations": evaluations,
-                        "evaluations_done": done[0],
-                        "evaluations_stated": stated,
-                        "settings": NOTEBOOK,
-                        "precision": choices.precision,
-                    }
-                )
+                content = contents[index : index + 1]
+                run = partial(optimise, content, style, backbone, choices, evaluations)
+                ended, seconds = timed(run, device)
+                rows.append((size, index, seconds, ended.evaluations_done[0]))
                 progress.advance()
-    return _on_device(rows, device)
-
-
-def _on_device(rows: list[dict[str, Any]], device: torch.device) -> pd.DataFrame:
-    """Rows of COLUMNS with the device that they were timed on."""
-    where = {"device": describe_device(device), "threads": torch.get_num_threads()}
-    return pd.DataFrame([{**row, **where} for row in rows], columns=COLUMNS)
-
-
-def _optimise_from_zero(
-    backbone: Backbone, choices: Choices, painting: Tensor, contents: Tensor, evaluations: int
-) -> list[int]:
-    """The evaluations that each image made."""
-    return optimise(contents, painting, backbone, choices, evaluations).evaluations_done
+    return pd.DataFrame(rows, columns=["size", "image", "seconds", "evaluations_done"])
 
 
 def network_times(
     photographs: Tensor,
     stylise: Callable[[Tensor], object],
+    *,
     sizes: Sequence[int],
     repeats: int,
-    *,
-    precision: str,
     device: torch.device,
 ) -> pd.DataFrame:
-    """Version 2's half of Table I: seconds an image, one at a time, after a warm-up at each size.
+    """Version 2's half of Table I: size, image, repeat, seconds; one image at a time, after a
+    warm-up at each size.
 
     `stylise` takes images [1, 3, H, W] in [0, 1] that already lie on `device`.
     """
@@ -134,23 +97,8 @@ def network_times(
         stylise(images[:1])
         for repeat, index in itertools.product(range(repeats), range(len(images))):
             _, seconds = timed(partial(stylise, images[index : index + 1]), device)
-            rows.append(
-                {
-                    "version": 2,
-                    "backbone": "network",
-                    "size": size,
-                    "image": index,
-                    "repeat": repeat,
-                    "seconds": seconds,
-                    "batch": 1,
-                    "evaluations": 0,
-                    "evaluations_done": 0,
-                    "evaluations_stated": 0,
-                    "settings": "",
-                    "precision": precision,
-                }
-            )
-    return _on_device(rows, device)
+            rows.append((size, index, repeat, seconds))
+    return pd.DataFrame(rows, columns=["size", "image", "repeat", "seconds"])
 
 
 def loss_times(
@@ -169,22 +117,14 @@ def loss_times(
     up.
     """
     rows = []
-    _optimise_from_zero(backbone, choices[0], painting, content, 2)
+    optimise(content, painting, backbone, choices[0], 2)
     with Progress("loss functions", repeats * len(choices), "runs") as progress:
         for repeat in range(repeats):
             turn = repeat % len(choices)
             for chosen in [*choices[turn:], *choices[:turn]]:
-                run = partial(_optimise_from_zero, backbone, chosen, painting, content, evaluations)
-                _, seconds = timed(run, device)
-                rows.append(
-                    {
-                        "content_loss": chosen.content_loss,
-                        "repeat": repeat,
-                        "seconds": seconds,
-                        "evaluations": evaluations,
-                        "size": content.shape[-1],
-                        "device": describe_device(device),
-                    }
-                )
+                run = partial(optimise, content, painting, backbone, chosen, evaluations)
+                rows.append((chosen.content_loss, repeat, timed(run, device)[1]))
                 progress.advance()
-    return pd.DataFrame(rows)
+    times = pd.DataFrame(rows, columns=["content_loss", "repeat", "seconds"])
+    where = describe_device(device)
+    return times.assign(evaluations=evaluations, size=content.shape[-1], device=where)

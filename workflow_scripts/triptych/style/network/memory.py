@@ -1,6 +1,5 @@
 """Free memory, and amounts of memory in words."""
 
-import resource
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,42 +9,24 @@ import torch
 def free_memory(device: torch.device) -> float:
     """Bytes that this process may still take on the device.
 
-    On a CPU: what the kernel calls available, or less where a control group or the process itself
-    has a limit.
+    On a CPU: what the kernel calls available, or less where a control group has a limit (a
+    container, SLURM). Infinite where there is no Linux to ask.
     """
     if device.type == "cuda":
         return float(torch.cuda.mem_get_info(device)[0])
-    return min((_available(), *_group_limits(), *_own_limits()))
+    kernel = dict(line.split(":") for line in lines_of(Path("/proc/meminfo")))
+    available = kernel.get("MemAvailable")
+    free = 1024.0 * int(available.split()[0]) if available else float("inf")
+    return min((free, *_group_limits()))
 
 
 def readable(count: float) -> str:
     """Bytes as text, in MB or GB."""
-    if count == float("inf"):
-        return "unlimited memory"
-    for unit, size in (("GB", 1e9), ("MB", 1e6)):
-        if count >= size:
-            return f"{count / size:.1f} {unit}"
-    return f"{count:.0f} bytes"
-
-
-def _available() -> float:
-    for line in lines_of(Path("/proc/meminfo")):
-        if line.startswith("MemAvailable:"):
-            return 1024.0 * int(line.split()[1])
-    return float("inf")  # no Linux: nothing is known
-
-
-def _own_limits() -> Iterator[float]:
-    """Remaining bytes of the process's limits on addresses and data (`ulimit -v`, `-d`)."""
-    status = dict(line.split(":", 1) for line in lines_of(Path("/proc/self/status")))
-    for limit, used in ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData")):
-        allowed, _ = resource.getrlimit(limit)
-        if allowed != resource.RLIM_INFINITY and used in status:
-            yield max(0.0, allowed - 1024.0 * int(status[used].split()[0]))
+    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"
 
 
 def _group_limits() -> Iterator[float]:
-    """Remaining bytes of each memory limit of the control groups (containers, SLURM)."""
+    """Remaining bytes of each memory limit of the process's control groups."""
     root = Path("/sys/fs/cgroup")
     for line in lines_of(Path("/proc/self/cgroup")):
         where = root / line.rpartition(":")[2].strip("/")

@@ -2,16 +2,17 @@
 
 import math
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import pandas as pd
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from triptych.core.device import choose_precision, describe_device, gives_way
+from triptych.core.device import choose_precision, describe_device
 from triptych.core.errors import InputError
 from triptych.core.memory import OomRetry
 from triptych.core.progress import Progress
@@ -21,6 +22,8 @@ from triptych.style.network.fast import Precision, PreparedNetwork
 from triptych.style.network.memory import free_memory, readable
 from triptych.style.network.network import TransformationNetwork
 from triptych.style.network.network_files import load_network
+
+T = TypeVar("T")
 
 PASS_COPIES = 5
 """Full-resolution copies of the first layer's size that a pass holds at its peak (measured)."""
@@ -32,19 +35,6 @@ LEAST_DECIBELS = 30.0
 
 CHECKED = 256
 """Pixels a side, at most, of what a precision is tried on."""
-
-
-@dataclass(frozen=True)
-class PrecisionError:
-    """Distance of a precision's image from float32's, in levels of 0 to 255 and in decibels."""
-
-    largest: float
-    mean: float
-    psnr: float
-
-    def __str__(self) -> str:
-        levels = f"at most {self.largest:.1f} and on average {self.mean:.2f} of 255 levels"
-        return f"{levels} from float32 ({self.psnr:.0f} dB)"
 
 
 def stylise(
@@ -100,17 +90,16 @@ def images_at_once(network: PreparedNetwork, height: int, width: int) -> int:
     return 1 if network.device.type == "cpu" else int(at_hand // needed)
 
 
-def precision_error(
+def decibels_to_float32(
     network: TransformationNetwork, image: Tensor, precision: Precision
-) -> PrecisionError:
-    """Error of a precision on `image` [3, H, W], after clamping as in the written file."""
+) -> float:
+    """How near a precision's result on `image` [3, H, W], clamped, is to float32's: the peak
+    signal-to-noise ratio in decibels, infinite for no difference."""
     if precision == "float32":
-        return PrecisionError(0.0, 0.0, float("inf"))
+        return math.inf
     exact = stylise(network, image)
     difference = (stylise(network, image, precision=precision) - exact).double().abs() * 255
-    mean_square = (difference.square().mean() / 255**2).float()
-    psnr = float(-10 * torch.log10(mean_square))  # infinite for no difference
-    return PrecisionError(float(difference.max()), float(difference.mean()), psnr)
+    return float(-10 * torch.log10((difference.square().mean() / 255**2).float()))
 
 
 def checked_precision(network: TransformationNetwork, image: Tensor, asked_for: str) -> Precision:
@@ -118,10 +107,14 @@ def checked_precision(network: TransformationNetwork, image: Tensor, asked_for: 
     middle of the image, its result is under `LEAST_DECIBELS` from float32's."""
 
     def wrong(precision: str) -> str | None:
-        error = precision_error(network, middle(image, CHECKED), precision)  # type: ignore[arg-type]
-        if error.psnr >= LEAST_DECIBELS:
+        part = middle(image, CHECKED)
+        decibels = decibels_to_float32(network, part, precision)  # type: ignore[arg-type]
+        if decibels >= LEAST_DECIBELS:
             return None
-        return f"on a part of the image it is {error}, and {LEAST_DECIBELS:.0f} dB are expected"
+        return (
+            f"on a part of the image it is {decibels:.0f} dB from float32, and "
+            f"{LEAST_DECIBELS:.0f} dB are expected"
+        )
 
     device = next(network.parameters()).device
     return choose_precision(asked_for, device, "inference", wrong)  # type: ignore[return-value]
@@ -162,16 +155,13 @@ def stylise_files(
 ) -> pd.DataFrame:
     """Write `folder`/{content}.png for every photograph; rows of COLUMNS, in their order.
 
-    `seconds` are the network's alone. precision: a name, or "auto", which gives way to float32 at
-    the first photograph whose result is under `LEAST_DECIBELS` from float32's. `psnr_to_float32`
-    (decibels, in a part of at most 512 pixels a side) is infinite where nothing is lost. A missing
-    photograph's result is missing, too, and has no row.
+    `seconds` are the network's alone. precision: a name, or "auto", checked on the first photograph
+    (`checked_precision`). `psnr_to_float32` (decibels, in a part of at most 512 pixels a side) is
+    infinite where nothing is lost. A missing photograph's result is missing, too, and has no row.
     """
     network, record = load_network(network_path, painting)
     network = network.to(device)
-    chosen = choose_precision(precision, device, "inference")
-    prepared = PreparedNetwork(network, chosen)  # type: ignore[arg-type]
-    prepared(torch.zeros(1, 3, 64, 64, device=device))  # the first call of all is slow
+    prepared: PreparedNetwork | None = None
     rows = []
     with Progress(f"stylised: {painting}", len(contents), "images") as progress:
         for path in contents:
@@ -180,15 +170,13 @@ def stylise_files(
                 write_missing(Path(folder) / f"{name}.png", name, reason)
                 continue
             image = read_image(path).to(device)
-            result, seconds = _timed(prepared, image)
-            psnr = precision_error(network, middle(image, 512), prepared.precision).psnr
-            if precision == "auto" and psnr < LEAST_DECIBELS:  # this one and all after it
-                trouble = f"{name} would be {psnr:.0f} dB from float32's result"
-                gives_way(prepared.precision, "inference", trouble)
-                prepared, psnr = PreparedNetwork(network), math.inf
-                result, seconds = _timed(prepared, image)
+            if prepared is None:
+                prepared = PreparedNetwork(network, checked_precision(network, image, precision))
+                prepared(torch.zeros(1, 3, 64, 64, device=device))  # the first call of all is slow
+            result, seconds = timed(partial(stylise, prepared, image), device)
             write_image(Path(folder) / f"{name}.png", result)
             height, width = image.shape[1:]
+            part = middle(image, 512)
             rows.append(
                 {
                     "painting": painting,
@@ -202,16 +190,18 @@ def stylise_files(
                     "precision": prepared.precision,
                     "device": describe_device(device),
                     "variant": variant,
-                    "psnr_to_float32": psnr,
+                    "psnr_to_float32": decibels_to_float32(network, part, prepared.precision),
                 }
             )
             progress.advance()
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _timed(network: PreparedNetwork, image: Tensor) -> tuple[Tensor, float]:
+def timed(call: Callable[[], T], device: torch.device) -> tuple[T, float]:
+    """Result and seconds of a call, with a GPU's queue emptied before and after."""
+    waited = torch.cuda.synchronize if device.type == "cuda" else lambda: None
+    waited()
     began = time.perf_counter()
-    result = stylise(network, image)
-    if result.is_cuda:
-        torch.cuda.synchronize(result.device)
+    result = call()
+    waited()
     return result, time.perf_counter() - began
