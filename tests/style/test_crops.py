@@ -15,7 +15,7 @@ from triptych.style.data.crops import (
     shard_collection,
     shard_embedded,
 )
-from triptych.style.data.shards import ShardFiles, Shards
+from triptych.style.data.shards import Shards
 
 RANDOM = np.random.default_rng(0)
 
@@ -30,10 +30,6 @@ def encoded(image: Image.Image, form: str = "JPEG", **options: object) -> bytes:
     stream = io.BytesIO()
     image.save(stream, form, **options)
     return stream.getvalue()
-
-
-def files(where: Path) -> ShardFiles:
-    return ShardFiles(where / "crops.bin", where / "index.csv", where / "skipped.csv")
 
 
 def column(path: Path, *names: str) -> list[tuple[str, ...]]:
@@ -76,8 +72,8 @@ def coco(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_an_archive_gives_a_crop_of_each_usable_image(coco: Path, tmp_path: Path) -> None:
-    shard_collection(coco, files(tmp_path), size=64, validation=2)
-    shards = Shards(tmp_path / "crops.bin", tmp_path / "index.csv")
+    shard_collection(coco, tmp_path, size=64, validation=2)
+    shards = Shards(tmp_path)
     assert shards.sources == sorted(GOOD)
     assert shards.validation == range(3, 5)
     batch = shards.batch(range(5))
@@ -96,7 +92,7 @@ def test_unusable_images_are_listed_and_not_fatal(
     coco: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level("INFO"):
-        shard_collection(coco, files(tmp_path), size=64, validation=0)
+        shard_collection(coco, tmp_path, size=64, validation=0)
     listed = column(tmp_path / "skipped.csv", "source", "reason")
     assert listed == [(name, reason) for name, (_, reason) in sorted(BAD.items())]
     assert "5 crops for training, 0 held out; skipped: 3 broken, 3 grey, 1 tiny" in caplog.text
@@ -108,8 +104,8 @@ def test_a_folder_is_a_source_with_its_folders_below(tmp_path: Path) -> None:
         (tmp_path / "in" / name).write_bytes(encoded(photograph(100, 80)))
     (tmp_path / "in" / "c.jpg").write_bytes(b"broken")
     (tmp_path / "in" / "notes.txt").write_text("")
-    shard_collection(tmp_path / "in", files(tmp_path), size=64, validation=1)
-    shards = Shards(tmp_path / "crops.bin", tmp_path / "index.csv")
+    shard_collection(tmp_path / "in", tmp_path, size=64, validation=1)
+    shards = Shards(tmp_path)
     assert shards.sources == ["b.jpg", "sub/a.jpg"]
     assert column(tmp_path / "skipped.csv", "source", "reason") == [("c.jpg", "broken")]
 
@@ -133,7 +129,7 @@ def test_random_crops_are_parts_of_their_photographs_never_enlarged() -> None:
 
 def test_neither_threads_nor_repetition_change_a_byte(coco: Path, tmp_path: Path) -> None:
     for name, threads in (("a", 1), ("b", 3), ("c", 1)):
-        shard_collection(coco, files(tmp_path / name), size=64, validation=1, threads=threads)
+        shard_collection(coco, tmp_path / name, size=64, validation=1, threads=threads)
     for name in ("crops.bin", "index.csv", "skipped.csv"):
         first, *others = ((tmp_path / run / name).read_bytes() for run in "abc")
         assert others == [first, first]
@@ -144,9 +140,9 @@ def test_a_share_of_the_crops_is_painted_and_none_that_is_held_out(tmp_path: Pat
         return np.full((size, size, 3), 10 * key[1], np.uint8)
 
     shard_embedded(
-        files(tmp_path), 16, 4, 16, seed=1, reserved=["coffee"], generated=0.25, picture=picture
+        tmp_path, 16, 4, 16, seed=1, reserved=["coffee"], generated=0.25, picture=picture
     )
-    shards = Shards(tmp_path / "crops.bin", tmp_path / "index.csv")
+    shards = Shards(tmp_path)
     sources = np.array(shards.sources)
     assert [name for name in sources if name.startswith("generated")] == [
         "generated_3",
@@ -158,10 +154,8 @@ def test_a_share_of_the_crops_is_painted_and_none_that_is_held_out(tmp_path: Pat
 
 
 def test_bundled_photographs_give_crops_and_the_reserved_ones_are_apart(tmp_path: Path) -> None:
-    shard_embedded(
-        files(tmp_path), 48, validation=6, crops=40, seed=1, reserved=["coffee", "rocket"]
-    )
-    shards = Shards(tmp_path / "crops.bin", tmp_path / "index.csv")
+    shard_embedded(tmp_path, 48, validation=6, crops=40, seed=1, reserved=["coffee", "rocket"])
+    shards = Shards(tmp_path)
     assert (len(shards), shards.size, len(shards.validation)) == (40, 48, 6)
     sources = np.array(shards.sources)
     assert set(sources[shards.validation]) <= {"coffee", "rocket"}
@@ -174,8 +168,8 @@ def test_a_folder_of_photographs_joins_the_bundled_ones(tmp_path: Path) -> None:
     own = tmp_path / "own"
     own.mkdir()
     Image.new("RGB", (1500, 1300), (255, 0, 0)).save(own / "red.png")
-    shard_embedded(files(tmp_path), 32, 4, 80, seed=1, reserved=["coffee"], folder=str(own))
-    shards = Shards(tmp_path / "crops.bin", tmp_path / "index.csv")
+    shard_embedded(tmp_path, 32, 4, 80, seed=1, reserved=["coffee"], own=str(own))
+    shards = Shards(tmp_path)
     of_red = [number for number in shards.training if shards.sources[number] == "red"]
     assert of_red
     crop = shards.batch(of_red[:1])[0]

@@ -12,7 +12,6 @@ from triptych.core.errors import InputError
 from triptych.style.data.images import write_image
 from triptych.style.measures.quality import (
     BAND,
-    QualitySettings,
     colour_distance,
     edge_correlation,
     gram_distance,
@@ -24,7 +23,7 @@ from triptych.style.measures.quality import (
 )
 
 LAYERS = ("relu1_1", "relu2_1", "relu3_1")
-SETTINGS = QualitySettings(LAYERS, projections=16, seed=0)
+SETTINGS = {"layers": LAYERS, "projections": 16, "seed": 0}
 
 
 def photograph(height=48, width=60, seed=0):
@@ -150,7 +149,7 @@ def write_runs(folder):
 def test_the_table_has_one_row_for_each_image_of_both_versions(tmp_path, backbone):
     first, second, sources = write_runs(tmp_path)
     images = [*optimised_images(first), *stylised_images(second)]
-    table = quality_table(images, **sources, backbone=backbone, settings=SETTINGS)
+    table = quality_table(images, **sources, backbone=backbone, **SETTINGS)
     assert list(table.columns) == [
         *("version", "experiment", "run", "content", "painting"),
         *("ssim_luma", "edge_correlation", "gram_distance", "colour_distance"),
@@ -171,4 +170,4 @@ def test_a_finished_run_without_its_image_is_an_error(tmp_path, backbone):
     first, _, sources = write_runs(tmp_path)
     (first.parent / "images" / "l1.png").unlink()
     with pytest.raises(InputError, match=r"l1\.png"):
-        quality_table(optimised_images(first), **sources, backbone=backbone, settings=SETTINGS)
+        quality_table(optimised_images(first), **sources, backbone=backbone, **SETTINGS)

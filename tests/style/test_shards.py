@@ -9,7 +9,7 @@ import torch
 from PIL import Image
 
 from triptych.core.errors import InputError
-from triptych.style.data.shards import Crop, ShardFiles, Shards, Skipped, write_shards
+from triptych.style.data.shards import CROPS, Crop, Shards, Skipped, write_shards
 
 
 def jpeg(shade: int, size: int = 16) -> bytes:
@@ -18,22 +18,18 @@ def jpeg(shade: int, size: int = 16) -> bytes:
     return stream.getvalue()
 
 
-def files(folder: Path) -> ShardFiles:
-    return ShardFiles(folder / "crops.bin", folder / "index.csv", folder / "skipped.csv")
-
-
 @pytest.fixture
-def written(tmp_path: Path) -> ShardFiles:
+def written(tmp_path: Path) -> Path:
     """Twelve crops of shades 0, 20, ..., 220, with two photographs left out among them."""
     results: list[Crop | Skipped] = [Crop(f"{i}.jpg", jpeg(20 * i)) for i in range(12)]
     results.insert(5, Skipped("bad, or not.jpg", "broken", 'it says "no"\nand no more'))
     results.insert(0, Skipped("small.jpg", "tiny", "3x4"))
-    write_shards(iter(results), 14, files(tmp_path), 3, "twelve")
-    return files(tmp_path)
+    write_shards(iter(results), 14, tmp_path, 3, "twelve")
+    return tmp_path
 
 
-def test_crops_come_back_as_pillow_decodes_them(written: ShardFiles) -> None:
-    shards = Shards(written.crops, written.index)
+def test_crops_come_back_as_pillow_decodes_them(written: Path) -> None:
+    shards = Shards(written)
     assert (len(shards), shards.size) == (12, 16)
     batch = shards.batch([3, 0, 3, 11])
     assert batch.shape == (4, 3, 16, 16)
@@ -48,15 +44,15 @@ def test_crops_come_back_as_pillow_decodes_them(written: ShardFiles) -> None:
 def test_some_crops_must_be_left_for_training(tmp_path: Path, validation: int) -> None:
     crops = [Crop("a", jpeg(1)), Crop("b", jpeg(2))]
     with pytest.raises(InputError, match=f"are 2, of which {validation} shall be held out"):
-        write_shards(iter(crops), 2, files(tmp_path), validation, "mine")
+        write_shards(iter(crops), 2, tmp_path, validation, "mine")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_damaged_crop_is_named(written: ShardFiles) -> None:
-    shards = Shards(written.crops, written.index)
-    start, end = shards._spans[4]
-    data = bytearray(Path(written.crops).read_bytes())
+def test_a_damaged_crop_is_named(written: Path) -> None:
+    shards = Shards(written)
+    start, end = shards._ends[4:6]
+    data = bytearray((written / CROPS).read_bytes())
     data[start:end] = bytes(end - start)
-    Path(written.crops).write_bytes(bytes(data))
+    (written / CROPS).write_bytes(bytes(data))
     with pytest.raises(InputError, match=r"crop 4 \(4\.jpg\) is damaged"):
-        Shards(written.crops, written.index).batch([4])
+        Shards(written).batch([4])

@@ -27,7 +27,7 @@ with job(snakemake):
     roles = {run["backbone"] for run in rows}
     calibration = None
     if files.photographs:
-        shards = Shards(*files.photographs)
+        shards = Shards(Path(files.photographs[0]).parent)
         crops = range(min(params.calibration, len(shards)))
         calibration = shards.batch(crops).float() / 255
     inputs = Inputs(

@@ -1,17 +1,18 @@
 """Cut training crops out of COCO's zip file, a folder of images, or the bundled photographs."""
 
+from pathlib import Path
+
 from triptych.core.job import job
 from triptych.demo.pictures import picture
 from triptych.style.data.crops import shard_collection, shard_embedded
-from triptych.style.data.shards import ShardFiles
 
 with job(snakemake):
     output, params, settings = snakemake.output, snakemake.params, snakemake.params.photographs
-    files = ShardFiles(output.crops, output.index, output.skipped)
+    folder = Path(output.crops).parent
     size, validation = settings["size"], settings["validation"]
     if params.source == "embedded":
         shard_embedded(
-            files,
+            folder,
             size=size,
             validation=validation,
             crops=settings["crops"],
@@ -19,8 +20,8 @@ with job(snakemake):
             reserved=settings["reserved"],
             generated=settings["generated"],
             picture=picture,
-            folder=settings.get("path"),
+            own=settings.get("path"),
         )
     else:
         path = settings["path"] if params.source == "folder" else snakemake.input.archive
-        shard_collection(path, files, size, validation, snakemake.threads)
+        shard_collection(path, folder, size, validation, snakemake.threads)

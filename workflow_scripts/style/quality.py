@@ -6,7 +6,6 @@ from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.style.data.backbone import load_backbone
 from triptych.style.measures.quality import (
-    QualitySettings,
     optimised_images,
     quality_table,
     stylised_images,
@@ -20,6 +19,8 @@ with job(snakemake):
         contents={Path(path).stem: Path(path) for path in inputs.contents},
         paintings={Path(path).stem: Path(path) for path in inputs.paintings},
         backbone=load_backbone(inputs.validation, pooling="average"),
-        settings=QualitySettings(tuple(params.layers), params.projections, params.seed),
+        layers=params.layers,
+        projections=params.projections,
+        seed=params.seed,
     )
     write_csv(table, snakemake.output[0])

@@ -1,6 +1,7 @@
 """Time both versions image by image (Table I), and Version 1 by content loss (Figure 4)."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 
@@ -27,7 +28,7 @@ with job(snakemake):
     files, params = snakemake.input, snakemake.params
     device = choose_device(params.device)
     settings = params.timing
-    shards = Shards(*files.photographs)
+    shards = Shards(Path(files.photographs[0]).parent)
     photographs = shards.batch(shards.validation[: settings["photographs"]]).float() / 255
     painting = read_image(files.painting)
     backbones = {

@@ -35,8 +35,8 @@ with job(snakemake):
     )
     network = initial_network(architecture, params.training["seed"])
     for initial in files.initial:
-        network = finished_network(Path(initial), architecture, params.styles)
-    crops = Shards(files.crops, files.index)
+        network = finished_network(Path(initial), architecture)
+    crops = Shards(Path(files.crops).parent)
     photograph = None if missing_reason(files.content) else read_image(files.content)
     data = [file for file in files if file != files.content]  # which changes no weight
     trained = train(

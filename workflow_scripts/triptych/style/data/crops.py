@@ -21,7 +21,7 @@ from triptych.core.errors import InputError
 from triptych.core.files import not_a_file
 from triptych.style.data.image_files import DEEP, NOT_READ, SUFFIXES, image_files, open_image, srgb
 from triptych.style.data.photographs import embedded_photographs
-from triptych.style.data.shards import Crop, ShardFiles, Skipped, check_validation, write_shards
+from triptych.style.data.shards import Crop, Skipped, check_validation, write_shards
 
 QUALITY = 95
 LARGEST = 1200
@@ -80,7 +80,7 @@ def _file(root: Path, name: str) -> bytes:
 
 
 def shard_collection(
-    path: str | os.PathLike[str], files: ShardFiles, size: int, validation: int, threads: int = 1
+    path: str | os.PathLike[str], folder: Path, size: int, validation: int, threads: int = 1
 ) -> None:
     """A centre crop of `size` pixels of every usable image in a zip file or a folder."""
 
@@ -91,11 +91,11 @@ def shard_collection(
                 yield from pool.map(partial(_cut, read, size), names[start : start + step])
 
     with collection(path) as (names, read):
-        write_shards(crops(), len(names), files, validation, str(path))
+        write_shards(crops(), len(names), folder, validation, str(path))
 
 
 def shard_embedded(
-    files: ShardFiles,
+    folder: Path,
     size: int,
     validation: int,
     crops: int,
@@ -104,17 +104,17 @@ def shard_embedded(
     *,
     generated: float = 0.0,
     picture: Callable[..., np.ndarray] | None = None,
-    folder: str | None = None,
+    own: str | None = None,
 ) -> None:
     """`crops` random crops of the bundled photographs, the last `validation` of `reserved` ones.
 
-    Those for training, of the other photographs and of those in `folder` (made smaller than
-    LARGEST pixels), are turned and lit by chance, and a share of them, `generated`, are instead
+    Those for training, of the other photographs and of those in the folder `own` (made smaller
+    than LARGEST pixels), are turned and lit by chance. A share of them, `generated`, are instead
     what `picture` paints of a size and a key: uint8 [size, size, 3]. Raises InputError for a name
     that isn't there, a folder without images, and an image that can't be read.
     """
     photographs = embedded_photographs()
-    for path in image_files(folder) if folder else ():
+    for path in image_files(own) if own else ():
         photographs[path.stem] = opaque(open_image(path, at_least=LARGEST))
         photographs[path.stem].thumbnail((LARGEST, LARGEST))
     training = {name: image for name, image in photographs.items() if name not in reserved}
@@ -134,7 +134,7 @@ def shard_embedded(
                 yield next(cut)
         yield from random_crops(apart, validation, size, seed, 1)
 
-    write_shards(both(), crops, files, validation, "the bundled photographs")
+    write_shards(both(), crops, folder, validation, "the bundled photographs")
 
 
 def _cut(read: Callable[[str], bytes], size: int, name: str) -> Crop | Skipped:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PIL import Image
 
-COLOURED = {
+PHOTOGRAPHS = {
     "astronaut": "skimage/data/astronaut.png",
     "chelsea": "skimage/data/chelsea.png",
     "coffee": "skimage/data/coffee.png",
@@ -17,20 +17,16 @@ COLOURED = {
     "flower": "sklearn/datasets/images/flower.jpg",
 }
 """Photographs inside packages that are installed anyway (licences: docs/dependencies.md)."""
-GREY = {
-    name: f"skimage/data/{name}.png" for name in ("brick", "camera", "coins", "grass", "gravel")
-}
 
 
-def embedded_photographs(grey: bool = False) -> dict[str, Image.Image]:
+def embedded_photographs() -> dict[str, Image.Image]:
     """RGB photographs from the scikit-image and scikit-learn wheels, by name; no network.
 
-    The nine in colour, and with `grey` also the five that are grey (as RGB of equal channels).
     Neither package is imported. Raises FileNotFoundError when one of them isn't installed.
     """
     return {
         name: Image.open(_inside(*path.split("/", 1))).convert("RGB")
-        for name, path in (COLOURED | GREY if grey else COLOURED).items()
+        for name, path in PHOTOGRAPHS.items()
     }
 
 

@@ -58,7 +58,7 @@ def write_content(
 
 def bundled(name: str) -> Tensor:
     """The bundled photograph called `name`, [3, H, W]. Raises InputError for another name."""
-    photographs = embedded_photographs(grey=True)
+    photographs = embedded_photographs()
     if name not in photographs:
         known = ", ".join(sorted(photographs))
         raise InputError(f"no bundled photograph is called {name!r}; there are {known}")

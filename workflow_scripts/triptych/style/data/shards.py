@@ -1,11 +1,9 @@
-"""Training crops on disk: `crops.bin` holds JPEG files one behind the other, `index.csv` says where
-each begins, how long it is, where it came from and whether it is for training or held out (the last
-ones are), and `skipped.csv` which photographs gave no crop and why."""
+"""Training crops in a folder: CROPS holds JPEG files one behind the other, INDEX says where each
+begins, how long it is, where it came from and whether it is for training or held out (the last ones
+are), and SKIPPED which photographs gave no crop and why."""
 
 import csv
 import logging
-import mmap
-import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
@@ -24,19 +22,11 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-INDEX = ("crop", "split", "offset", "bytes", "source")
-SKIPPED = ("source", "reason", "detail")
+CROPS, INDEX, SKIPPED = "crops.bin", "index.csv", "skipped.csv"
+INDEX_COLUMNS = ("crop", "split", "offset", "bytes", "source")
+SKIPPED_COLUMNS = ("source", "reason", "detail")
 SPLITS = ("training", "held_out")
 """The index's column `split`; crops held out of training are for validation."""
-
-
-@dataclass(frozen=True)
-class ShardFiles:
-    """Paths of the three files."""
-
-    crops: str | os.PathLike[str]
-    index: str | os.PathLike[str]
-    skipped: str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
@@ -57,7 +47,7 @@ class Skipped:
 
 
 def write_shards(
-    crops: Iterable[Crop | Skipped], total: int, files: ShardFiles, validation: int, what: str
+    crops: Iterable[Crop | Skipped], total: int, folder: Path, validation: int, what: str
 ) -> None:
     """Write what `crops` yields for the `total` photographs of `what`; the last are held out.
     Raises InputError when no more than `validation` crops are left."""
@@ -65,8 +55,9 @@ def write_shards(
     skipped: list[Skipped] = []
     offset = 0
     with ExitStack() as stack:
-        paths = (files.crops, files.index, files.skipped)
-        binary, index, left_out = (stack.enter_context(atomic_path(path)) for path in paths)
+        binary, index, left_out = (
+            stack.enter_context(atomic_path(folder / name)) for name in (CROPS, INDEX, SKIPPED)
+        )
         with binary.open("wb") as stream, Progress("crops", total, "images") as progress:
             for result in crops:
                 if isinstance(result, Crop):
@@ -85,8 +76,9 @@ def write_shards(
         check_validation(len(rows), validation, f"the usable images of {what}")
         training = len(rows) - validation
         numbered = ((i, SPLITS[i >= training], *row) for i, row in enumerate(rows))
-        _write_rows(index, INDEX, numbered)
-        _write_rows(left_out, SKIPPED, ((s.source, s.reason, s.detail) for s in skipped))
+        _write_rows(index, INDEX_COLUMNS, numbered)
+        reasons = ((skip.source, skip.reason, skip.detail) for skip in skipped)
+        _write_rows(left_out, SKIPPED_COLUMNS, reasons)
     message = "%s: %d crops for training, %d held out; skipped: %s"
     logger.info(message, what, training, validation, summary or "none")
 
@@ -110,34 +102,29 @@ class Shards:
     """Crops by number, decoded when asked for; `size`: pixels of a side; `training`, `validation`:
     the numbers of either kind."""
 
-    def __init__(self, crops: str | os.PathLike[str], index: str | os.PathLike[str]) -> None:
+    def __init__(self, folder: Path) -> None:
         """Raises InputError when a file is absent, or the two don't belong together."""
-        self._name = str(crops)
-        splits: list[str] = []
-        self._spans: list[tuple[int, int]] = []
-        self.sources: list[str] = []
+        self._name = str(folder / CROPS)
         try:
-            with open(index, encoding="utf-8", newline="") as lines:
-                for row in csv.DictReader(lines):
-                    start = int(row["offset"])
-                    self._spans.append((start, start + int(row["bytes"])))
-                    self.sources.append(row["source"])
-                    splits.append(row["split"])
-            with open(crops, "rb") as stream:
-                self._bytes = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-            if len(self._bytes) != (expected := self._spans[-1][1] if self._spans else 0):
-                raise ValueError(f"{len(self._bytes)} bytes instead of {expected}")
+            with (folder / INDEX).open(encoding="utf-8", newline="") as lines:
+                rows = list(csv.DictReader(lines))
+            self.sources = [row["source"] for row in rows]
+            splits = [row["split"] for row in rows]
+            self._ends = np.cumsum([0, *(int(row["bytes"]) for row in rows)])
+            self._bytes = np.memmap(folder / CROPS, np.uint8, "r")
+            if len(self._bytes) != self._ends[-1]:
+                raise ValueError(f"{len(self._bytes)} bytes instead of {self._ends[-1]}")
         except (OSError, KeyError, TypeError, ValueError) as error:
             raise InputError(
-                f"{crops} with {index} cannot be read as crops ({error}); delete both to make them "
-                "again"
+                f"the crops of {folder} cannot be read ({error}); delete {CROPS} and {INDEX} to "
+                "make them again"
             ) from error
         self.training = range(splits.count("training"))
         self.validation = range(len(self.training), len(splits))
         self.size = self._decoded(0, size=None).shape[0]
 
     def __len__(self) -> int:
-        return len(self._spans)
+        return len(self.sources)
 
     def batch(self, indices: Iterable[int]) -> "Tensor":
         """uint8 [n, 3, size, size] of the crops with these numbers, in this order."""
@@ -155,9 +142,8 @@ class Shards:
         """uint8 [size, size, 3], RGB."""
         import cv2  # the fastest of the decoders at hand; lets other threads run meanwhile
 
-        start, end = self._spans[index]
-        data = np.frombuffer(self._bytes[start:end], np.uint8)
-        pixels = cv2.imdecode(data, cv2.IMREAD_COLOR_RGB)
+        start, end = self._ends[index : index + 2]
+        pixels = cv2.imdecode(self._bytes[start:end], cv2.IMREAD_COLOR_RGB)
         if pixels is None or (size is not None and pixels.shape != (size, size, 3)):
             damaged = f"crop {index} ({self.sources[index]}) is damaged"
             raise InputError(f"{self._name}: {damaged}; make it anew")

@@ -5,8 +5,7 @@ content (structure, edges) and two with its painting (texture, colours).
 """
 
 import logging
-from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -36,16 +35,6 @@ FLAT = 1e-6
 KEYS = ("version", "experiment", "run", "content", "painting")
 MEASURES = ("ssim_luma", "edge_correlation", "gram_distance", "colour_distance")
 """The columns of quality.csv"""
-
-
-@dataclass(frozen=True)
-class QualitySettings:
-    """Layers of the held-out backbone whose Gram matrices are compared; directions in colour space
-    that the sliced distance averages over, and their seed."""
-
-    layers: tuple[str, ...]
-    projections: int
-    seed: int
 
 
 def ssim_luma(image: Tensor, content: Tensor) -> float:
@@ -98,7 +87,7 @@ def _gradient_magnitude(plane: Tensor) -> Tensor:
 
 @torch.no_grad()
 def gram_distance(
-    image: Tensor, painting: Tensor, backbone: Backbone, layers: tuple[str, ...]
+    image: Tensor, painting: Tensor, backbone: Backbone, layers: Sequence[str]
 ) -> float:
     """Mean over layers of ||G - A||² / ||A||², G and A the Gram matrices (Eq. 4) over positions of
     image and painting. 0 is the painting's own texture, 1 that of a black image.
@@ -140,16 +129,23 @@ def measure(
     content: Tensor,
     painting: Tensor,
     backbone: Backbone,
-    settings: QualitySettings,
+    *,
+    layers: Sequence[str],
+    projections: int,
+    seed: int,
 ) -> dict[str, float]:
     """All four figures of a result, by the names of quality.csv's columns; of the painting at the
-    image's shorter side, whatever size its file has."""
+    image's shorter side, whatever size its file has.
+
+    layers: of the backbone, whose Gram matrices are compared; projections, seed: of the directions
+    in colour space that the sliced distance averages over
+    """
     painting = resize(painting, min(image.shape[-2:]))
     return {
         "ssim_luma": ssim_luma(image, content),
         "edge_correlation": edge_correlation(image, content),
-        "gram_distance": gram_distance(image, painting, backbone, settings.layers),
-        "colour_distance": colour_distance(image, painting, settings.projections, settings.seed),
+        "gram_distance": gram_distance(image, painting, backbone, layers),
+        "colour_distance": colour_distance(image, painting, projections, seed),
     }
 
 
@@ -162,11 +158,11 @@ def quality_table(
     contents: Mapping[str, Path],
     paintings: Mapping[str, Path],
     backbone: Backbone,
-    settings: QualitySettings,
+    **settings: Any,
 ) -> pd.DataFrame:
     """Measures of images (`optimised_images`, `stylised_images`): a row each of KEYS and MEASURES.
 
-    contents, paintings: image files by name
+    contents, paintings: image files by name; settings: those of `measure`
     """
     files = {"content": contents, "painting": paintings}
 
@@ -177,7 +173,7 @@ def quality_table(
     rows = []
     for path, keys in images:
         content, painting = (source(kind, keys[kind]) for kind in files)
-        rows.append(keys | measure(read_image(path), content, painting, backbone, settings))
+        rows.append(keys | measure(read_image(path), content, painting, backbone, **settings))
     return pd.DataFrame(rows, columns=[*KEYS, *MEASURES])
 
 

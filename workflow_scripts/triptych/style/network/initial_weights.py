@@ -1,6 +1,5 @@
 """Initial weights of a transformation network: random, or those of a finished network."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,37 +23,26 @@ def initial_network(architecture: Architecture, seed: int) -> TransformationNetw
         return TransformationNetwork(architecture)
 
 
-def finished_network(
-    path: Path, architecture: Architecture, styles: Sequence[str]
-) -> TransformationNetwork:
-    """Network of `styles` with the weights of a file's conditional network, to be trained on.
+def finished_network(path: Path, architecture: Architecture) -> TransformationNetwork:
+    """Network with the weights of a file's conditional network, to be trained on.
 
-    Styles that are the file's own keep their norms; otherwise each begins with the mean of the
-    norms of the file's styles. Raises InputError for a file of one style, or of another
-    architecture but for the number of styles.
+    Each style begins with the mean of the norms of the file's styles. Raises InputError for a file
+    of one style, or of another architecture but for the number of styles.
     """
     stored_styles = styles_of(path)
     if not stored_styles:
         raise InputError(f"{path} is no network of several styles; expected one such as {SHIPPED}")
     mean_style, _ = load_network(path, "+".join(stored_styles))
-    mean_style = mean_style.train()
     if replace(architecture, styles=1) != mean_style.architecture:
         raise InputError(
             f"{path} has {mean_style.architecture}, the configuration's style.network "
             f"{architecture}; make them agree, or begin with random weights "
             '(style.networks.initial_weights: "")'
         )
-    if list(styles) == stored_styles:
-        networks = [load_network(path, style)[0] for style in styles]
-    else:
-        networks = [mean_style] * architecture.styles
-    states = [network.state_dict() for network in networks]
-    norms = mean_style.of_styles()
     network = TransformationNetwork(architecture)
     shapes = network.state_dict()
-    weights = dict(states[0])
-    for name in norms:
-        stacked = torch.stack([state[name] for state in states])
-        weights[name] = stacked.view_as(shapes[name])
+    weights = mean_style.state_dict()
+    for name in mean_style.of_styles():
+        weights[name] = torch.stack([weights[name]] * architecture.styles).view_as(shapes[name])
     network.load_state_dict(weights)
     return network
