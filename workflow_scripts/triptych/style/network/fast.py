@@ -15,14 +15,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from triptych.core.errors import InputError
 from triptych.style.losses import BAND
 from triptych.style.network.network import (
     FULL,
     NEAREST,
     Convolution,
     InstanceNorm,
-    NearestConvolution,
     Palette,
     PixelConvolution,
     ReflectedConvolution,
@@ -46,51 +44,34 @@ class Norm:
     beta: Tensor
     epsilon: float
 
-    @classmethod
-    def of(cls, module: InstanceNorm, dtype: torch.dtype) -> "Norm":
-        """The module's, for activations of `dtype`."""
-        kind = at_least_float32(dtype)
-        return cls(module.weight.detach().to(kind), module.bias.detach().to(kind), module.eps)
+    def applied(self, image: Tensor) -> Tensor:
+        """An image [1, C, H, W], channels last, normalised by its own moments; a new tensor.
 
-
-def normalised(x: Tensor, norm: Norm) -> Tensor:
-    """Instance normalisation of [N, C, H, W], channels last, each image by its own moments; a new
-    tensor."""
-    results = [_normalised(image, norm) for image in x.split(1)]
-    return results[0] if len(results) == 1 else torch.cat(results)
-
-
-def _normalised(image: Tensor, norm: Norm) -> Tensor:
-    """[1, C, H, W] by its moments: those of bands, joined in float64 (Chan, Golub and LeVeque
-    1983)."""
-    kind, channels = at_least_float32(image.dtype), image.shape[1]
-    counts, means, squares = [], [], []
-    for band in _bands(image):
-        count = band.shape[-2] * band.shape[-1]
-        mean, variance = torch.zeros(2, channels, dtype=kind, device=band.device)
-        if count == 1:  # of which batch normalisation refuses to take the variance
-            mean = band.flatten().to(kind)
-        else:
-            # The operator that takes both in two reads of channels that lie last.
-            functional.batch_norm(band, mean, variance, training=True, momentum=1.0)
-        counts.append(count)
-        means.append(mean)
-        squares.append(variance * (count - 1))
-    each = torch.stack(means).double()
-    weights = torch.tensor(counts, dtype=torch.float64, device=each.device)[:, None]
-    mean = (weights * each).sum(0) / weights.sum()
-    between = (weights * (each - mean).square()).sum(0)
-    variance = (torch.stack(squares).double().sum(0) + between) / weights.sum()
-    moments = mean.to(norm.gamma.dtype), variance.to(norm.gamma.dtype)
-    image = image.contiguous(memory_format=torch.channels_last)
-    return functional.batch_norm(image, *moments, norm.gamma, norm.beta, eps=norm.epsilon)
-
-
-def _bands(part: Tensor) -> Sequence[Tensor]:
-    """Bands of whole rows, since a CPU sums one pixel after another; on a GPU the part itself."""
-    if part.device.type == "cuda":
-        return [part]
-    return part.split(max(1, BAND // part.shape[-1]), dim=-2)
+        The moments are those of bands, joined in float64 (Chan, Golub and LeVeque 1983).
+        """
+        kind, channels = self.gamma.dtype, image.shape[1]
+        # Bands of whole rows, since a CPU sums one pixel after another; a GPU sums in a tree.
+        rows = image.shape[-2] if image.is_cuda else max(1, BAND // image.shape[-1])
+        counts, means, squares = [], [], []
+        for band in image.split(rows, dim=-2):
+            count = band.shape[-2] * band.shape[-1]
+            mean, variance = torch.zeros(2, channels, dtype=kind, device=band.device)
+            if count == 1:  # of which batch normalisation refuses to take the variance
+                mean = band.flatten().to(kind)
+            else:
+                # The operator that takes both in two reads of channels that lie last.
+                functional.batch_norm(band, mean, variance, training=True, momentum=1.0)
+            counts.append(count)
+            means.append(mean)
+            squares.append(variance * (count - 1))
+        of_bands = torch.stack(means).double()
+        weights = torch.tensor(counts, dtype=torch.float64, device=image.device)[:, None]
+        mean = (weights * of_bands).sum(0) / weights.sum()
+        between = (weights * (of_bands - mean).square()).sum(0)
+        variance = (torch.stack(squares).double().sum(0) + between) / weights.sum()
+        moments = mean.to(kind), variance.to(kind)
+        image = image.contiguous(memory_format=torch.channels_last)
+        return functional.batch_norm(image, *moments, self.gamma, self.beta, eps=self.epsilon)
 
 
 Precision = Literal["float32", "bf16", "fp16", "float64"]
@@ -156,7 +137,10 @@ class Stage:
         """Images convolved, and each normalised by its own moments."""
         sides = (self.before, self.after + self.spare, self.before, self.after)
         x = self.convolve(functional.pad(x, sides, mode=self.border) if any(sides) else x)
-        return x if self.norm is None else normalised(x, self.norm)
+        if self.norm is None:
+            return x
+        images = [self.norm.applied(image) for image in x.split(1)]
+        return images[0] if len(images) == 1 else torch.cat(images)
 
 
 class PreparedNetwork:
@@ -164,10 +148,8 @@ class PreparedNetwork:
     in [0, 1] to float32 (float64 in float64) of that shape, not clamped."""
 
     def __init__(self, network: TransformationNetwork, precision: Precision = "float32") -> None:
-        if precision not in DTYPES:
-            raise InputError(f"precision is {precision!r}; expected one of {', '.join(DTYPES)}")
-        dtype = DTYPES[precision]
-        self.precision, self.dtype, self.statistics = precision, dtype, at_least_float32(dtype)
+        self.precision: Precision = precision
+        self.dtype = dtype = DTYPES[precision]
         self.architecture = network.architecture
         self.device = next(network.parameters()).device
         parts: list[Sequence[tuple[Convolution, InstanceNorm]]]
@@ -181,8 +163,11 @@ class PreparedNetwork:
 
     def __call__(self, images: Tensor) -> Tensor:
         height, width = images.shape[-2:]
+        kind = at_least_float32(self.dtype)
         with torch.no_grad(), exact_convolutions(self.precision):
-            x = self.enter(padded_to_multiple(images, self.architecture))
+            images = padded_to_multiple(images, self.architecture).to(self.device, kind)
+            x = self._with_grain(images) * FULL
+            x = x.to(self.dtype, memory_format=torch.channels_last)
             for stage in self.entry:
                 x = stage.applied(x).relu_()
             for *inner, last in self.blocks:
@@ -192,22 +177,10 @@ class PreparedNetwork:
                 x = last.applied(y).add_(x)
             for stage in self.exit:
                 x = stage.applied(x).relu_()
-            x = self.leave(self.last.applied(x))
+            x = self.last.applied(x).to(kind, memory_format=torch.contiguous_format)
+            if self._offset is not None:
+                x.add_(self._offset.to(x)[:, None, None])
             return x[..., :height, :width].contiguous()
-
-    def enter(self, images: Tensor) -> Tensor:
-        """[N, 3, H, W] in [0, 1] as the first stage takes it: 0 to 255, channels last, with the
-        grain."""
-        scaled = self._with_grain(images.to(self.device, self.statistics)) * FULL
-        return scaled.to(self.dtype, memory_format=torch.channels_last)
-
-    def leave(self, raw: Tensor) -> Tensor:
-        """The last stage's result as the network's: about [0, 1], planes again, a palette's mean
-        colour added."""
-        stylised = raw.to(self.statistics, memory_format=torch.contiguous_format)
-        if self._offset is None:
-            return stylised
-        return stylised.add_(self._offset.to(stylised)[:, None, None])
 
 
 @contextlib.contextmanager
@@ -225,49 +198,26 @@ def _laid_out(weight: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def _stage(module: Convolution, norm: InstanceNorm, dtype: torch.dtype) -> Stage:
+    """A convolution whose bias is left out, since the normalisation behind it takes it away.
+
+    Either enlargement is one convolution 2x2 that makes the four pixels of each position.
+    """
+    kind, weight = at_least_float32(dtype), module.conv2d.weight.detach()
+    affine = Norm(norm.weight.detach().to(kind), norm.bias.detach().to(kind), norm.eps)
     if isinstance(module, ReflectedConvolution):
-        return _reflected(module, norm, dtype)
-    return _doubled(module, norm, dtype)
-
-
-def _reflected(module: ReflectedConvolution, norm: InstanceNorm, dtype: torch.dtype) -> Stage:
-    """A convolution whose bias is left out, since the normalisation behind it takes it away."""
-    (stride, _), margin = module.conv2d.stride, module.margin
-    return Stage(
-        weight=_laid_out(module.conv2d.weight.detach(), dtype),
-        bias=None,
-        norm=Norm.of(norm, dtype),
-        border="reflect",
-        before=margin,
+        stride, margin = module.conv2d.stride[0], module.margin
         # Sizes are even, so that a stride of 2 never reaches the last of the far border.
-        after=margin + 1 - stride,
-        stride=(stride, stride),
-    )
-
-
-def _doubled(
-    module: TransposedConvolution | NearestConvolution, norm: InstanceNorm, dtype: torch.dtype
-) -> Stage:
-    """Either enlargement as one convolution 2x2 that makes the four pixels of each position."""
-    weight = module.conv2d.weight.detach().double()
+        after = margin + 1 - stride
+        weight = _laid_out(weight, dtype)
+        return Stage(weight, None, affine, "reflect", margin, after, stride=(stride, stride))
+    weight = weight.double()
     if isinstance(module, TransposedConvolution):
-        weight, taps = weight.transpose(0, 1), TRANSPOSED
-        border, before, crop = "constant", 0, 0
-    else:
-        # The odd pixel 2i - 1 and the even one 2i, in this order; the outermost of either kind
-        # falls away.
-        taps = NEAREST
-        border, before, crop = "replicate", 1, 1
-    return Stage(
-        weight=_laid_out(sub_pixel(weight, taps).flatten(0, 2), dtype),
-        bias=None,
-        norm=Norm.of(norm, dtype),
-        border=border,  # type: ignore[arg-type]
-        before=before,
-        after=1,
-        block=(2, 2),
-        crop=crop,
-    )
+        weight = _laid_out(sub_pixel(weight.transpose(0, 1), TRANSPOSED).flatten(0, 2), dtype)
+        return Stage(weight, None, affine, "constant", before=0, after=1, block=(2, 2))
+    # The odd pixel 2i - 1 and the even one 2i, in this order; the outermost of either kind falls
+    # away.
+    weight = _laid_out(sub_pixel(weight, NEAREST).flatten(0, 2), dtype)
+    return Stage(weight, None, affine, "replicate", before=1, after=1, block=(2, 2), crop=1)
 
 
 def _last(
