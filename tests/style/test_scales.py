@@ -30,17 +30,6 @@ def advance(training: CoarseToFine, steps: int) -> None:
         training.evaluate()
 
 
-def test_each_scale_begins_from_the_one_before_with_the_photographs_detail():
-    training = run(scales([10, 1]))  # the second scale evaluates, and does not move
-    advance(training, 10)
-    small = resize_to(CONTENTS, 20, 16)
-    painting = resize(PAINTING, 16)
-    coarse = optimise(small, painting[None], small_backbone(), COARSE, 10).images
-    assert torch.equal(training.images, coarse)
-    advance(training, 1)
-    assert torch.equal(training.images, enlarged(coarse, small, CONTENTS))
-
-
 @pytest.mark.parametrize("stop", [0, 3, 6, 8, 12])
 def test_a_restored_batch_goes_on_to_the_bit(stop):
     """In either scale, between them, and at the end."""
@@ -61,9 +50,9 @@ def test_each_scale_is_half_the_next_ones_size():
     assert Scale(0.25, 1).shape(200, 301) == (50, 75)
 
 
-def test_what_it_begins_from_may_be_another_picture_than_the_content():
+def test_each_scale_begins_from_the_one_before_with_the_detail_of_what_it_began_from():
     begun = images(2, seed=5, height=40, width=32)
-    training = run(scales([10, 1]), begun=begun)
+    training = run(scales([10, 1]), begun=begun)  # the second evaluates, and does not move
     advance(training, 10)
     painting, small = resize(PAINTING, 16), resize_to(CONTENTS, 20, 16)
     start = resize_to(begun, 20, 16)

@@ -47,7 +47,7 @@ def test_a_prepared_network_stays_on_the_gpu(upsampling, palette, precision):
 
 @pytest.mark.parametrize("precision", ["float32", "tf32", "bf16", "fp16"])
 def test_a_training_s_losses_stay_on_the_gpu(precision, paper_config):
-    settings = LossSettings.from_table(paper_config["style"]["losses"])
+    settings = LossSettings(**paper_config["style"]["losses"])
     loss = PerceptualLoss(shaped_backbone("vgg16", "max").to(CUDA), settings, [images(3, 64, 85)])
     photographs = torch.zeros(2, 3, 64, 64, dtype=torch.uint8).to(CUDA).float() / 255
     with training_precision(CUDA, precision):

@@ -30,7 +30,7 @@ with job(snakemake):
         params.pooling,
         files.paintings,
         size=params.painting_size,
-        settings=LossSettings.from_table(params.losses),
+        settings=LossSettings(**params.losses),
         device=device,
     )
     network = initial_network(architecture, params.training["seed"])

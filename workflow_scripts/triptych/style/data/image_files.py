@@ -67,11 +67,8 @@ DEEP = {"I", "F", "I;16", "I;16B", "I;16L", "I;16N"}
 TOPS = [1, 255, 1023, 4095, 16383, 65535, 2**24 - 1, 2**31 - 1, 2**32 - 1]
 """Numbers that stand for white: 1 in floats, else all bits of 8 to 32."""
 
-TAGS = {  # of TIFF
-    "NewSubfileType": 254,
-    "MaxSampleValue": 281,
-    "SMaxSampleValue": 341,
-}
+SUBFILE_TYPE, WHITE_TAGS = 254, (341, 281)
+"""TIFF's tags NewSubfileType, and SMaxSampleValue and MaxSampleValue."""
 
 ORIENTATION = 0x0112
 """Exif's tag of how a picture is turned: 5 to 8 exchange its sides."""
@@ -178,7 +175,7 @@ def _decoded(stream: BinaryIO, what: str, at_least: int | None, shorter: int | N
         if reason := image.info.get(MISSING):
             raise InputError(f"{what} is missing: {reason}")
         tags = getattr(image, "tag_v2", {})
-        if tags.get(TAGS["NewSubfileType"], 0) & PREVIEW:
+        if tags.get(SUBFILE_TYPE, 0) & PREVIEW:
             raise InputError(_raw(what))
         _tell_of_frames(image, what)
         large = image.width * image.height > MOST_PIXELS
@@ -231,8 +228,8 @@ def _white(image: Image.Image, what: str) -> float:
     if image.format == "PNG":
         return 65535.0
     tags = getattr(image, "tag_v2", {})
-    for name in ("SMaxSampleValue", "MaxSampleValue"):
-        value = tags.get(TAGS[name])
+    for tag in WHITE_TAGS:
+        value = tags.get(tag)
         value = value[0] if isinstance(value, tuple) else value
         if isinstance(value, int | float) and value > 0:
             return float(value)

@@ -39,31 +39,17 @@ def download_weights(
     origin = {"url": public_address(url), "sha256_start": sha256_start}
 
     def check(file: Path) -> None:
-        convert(file, path, architecture, origin)
+        backbone = Backbone(
+            ARCHITECTURES[architecture],
+            from_torchvision(read_state_dict(file, f"torchvision's {architecture}"), architecture),
+            mean=IMAGENET_MEAN,
+            std=IMAGENET_STD,
+            pooling="max",
+        )
+        save_backbone(path, backbone, weights="imagenet", origin=origin)
 
     download(url, whole, sha256_start=sha256_start, check=check, **settings)
     whole.unlink()
-
-
-def convert(
-    whole: str | os.PathLike[str],
-    path: str | os.PathLike[str],
-    architecture: str,
-    origin: dict[str, Any],
-) -> None:
-    """Write the convolutions of torchvision's state dict in the file `whole` as a backbone.
-
-    Raises InputError for a file that isn't this network.
-    """
-    state = read_state_dict(whole, f"torchvision's {architecture}")
-    backbone = Backbone(
-        ARCHITECTURES[architecture],
-        from_torchvision(state, architecture),
-        mean=IMAGENET_MEAN,
-        std=IMAGENET_STD,
-        pooling="max",
-    )
-    save_backbone(path, backbone, weights="imagenet", origin=origin)
 
 
 HED_FILE = "vgg16.safetensors"

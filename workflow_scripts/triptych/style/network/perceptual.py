@@ -4,10 +4,10 @@ Losses are scalars, means over the batch. Gram matrices are taken over positions
 "relative", channels), as Johnson et al. 2016 define them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -48,22 +48,14 @@ class LossSettings:
     colours: deep layers alone tell a bright even sky from a dark one hardly at all.
     """
 
-    content_layers: tuple[str, ...]
-    style_layers: tuple[str, ...]
+    content_layers: Sequence[str]
+    style_layers: Sequence[str]
     scaling: Scaling
     content_weight: float
     style_weight: float
     total_variation_weight: float
     gamut_weight: float = 0.0
     tone_weight: float = 0.0
-
-    @classmethod
-    def from_table(cls, table: Mapping[str, Any]) -> "LossSettings":
-        """Settings of a configuration's table, where the layers are lists."""
-        settings: dict[str, Any] = dict(table)
-        for key in ("content_layers", "style_layers"):
-            settings[key] = tuple(settings[key])
-        return cls(**settings)
 
 
 class PerceptualLoss:

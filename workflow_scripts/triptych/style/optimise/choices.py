@@ -5,11 +5,10 @@ Layers bear the backbone's names: "conv1_1" before the ReLU, "relu1_1" after it.
 
 import importlib
 import math
-from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 from triptych.method_files import read_constants
 
@@ -55,7 +54,7 @@ def load(kind: MethodKind, name: str) -> ModuleType:
 
 @dataclass(frozen=True)
 class Choices:
-    """One way to optimise an image. Raises ValueError for a value that no choice has."""
+    """One way to optimise an image. Raises ValueError for a method that has no module."""
 
     # The backbone
     pooling: Pooling
@@ -104,31 +103,15 @@ class Choices:
     """The backbone's; losses and optimiser are in float32 always."""
 
     def __post_init__(self) -> None:
-        for name, allowed in _allowed().items():
-            value = getattr(self, name)
-            if value not in allowed:
-                raise ValueError(f"{name} is {value!r}; expected one of {', '.join(allowed)}")
+        for name in ("optimizer", "content_loss", "style_loss"):
+            method, known = getattr(self, name), methods(METHOD_COLUMNS[name])
+            if method not in known:
+                raise ValueError(f"{name} is {method!r}; expected one of {', '.join(known)}")
 
     @property
     def layers(self) -> tuple[str, ...]:
         """All layers that are read, without repetition."""
         return tuple(dict.fromkeys((*self.style_layers, self.content_layer)))
-
-
-def _allowed() -> dict[str, Collection[str]]:
-    """Allowed values of the choices that are names."""
-    return {
-        "pooling": get_args(Pooling),
-        "scaling": ("equation", "mean", "relative"),
-        "content_loss": methods("content_losses"),
-        "style_loss": methods("style_losses"),
-        "initialisation": get_args(Initialisation),
-        "optimizer": methods("optimizers"),
-        "rates": get_args(Rates),
-        "clamp": get_args(Clamp),
-        "aspect": get_args(Aspect),
-        "precision": get_args(Precision),
-    }
 
 
 def preset(name: str, architecture: str, **changes: Any) -> Choices:
@@ -138,7 +121,7 @@ def preset(name: str, architecture: str, **changes: Any) -> Choices:
     Raises ValueError for names that don't exist.
     """
     choices: dict[str, Any] = {**load("presets", name).choices(architecture), **changes}
-    # `Choices` refuses unknown optimisers and rates, and says which names there are.
+    # `Choices` refuses unknown optimisers, and says which names there are.
     optimizer = methods("optimizers").get(choices.get("optimizer", "lbfgs"), {})
     rates: dict[str, Any] = optimizer.get(choices["rates"].upper(), {})
     choices = {"learning_rate": 0.0, **choices, **rates, **changes}

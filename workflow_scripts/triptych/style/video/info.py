@@ -40,32 +40,17 @@ LARGEST_DENOMINATOR = 100_000
 
 
 @dataclass(frozen=True)
-class FrameTimes:
-    """When frames are shown: frame k from `starts[k]` ticks of `time_base` seconds to the next one,
-    the last one to `end`. Frames that a reader finds past the last follow at `interval`."""
-
-    time_base: Fraction
-    starts: tuple[int, ...]
-    end: int
-    interval: int
-
-    def start(self, frame: int) -> int:
-        """Ticks at which a frame appears; also for the one after the last, which is the end."""
-        if frame < len(self.starts):
-            return self.starts[frame]
-        return self.end + (frame - len(self.starts)) * self.interval
-
-
-@dataclass(frozen=True)
 class VideoInfo:
     """A video as a viewer sees it.
 
     `frames` is the number of pictures in the file, `frames_stated` what its header promises: more
     in a truncated file. `fps` is the nominal rate, or the mean rate of variable frame times.
     `width` and `height` are of the upright picture, `pixel_aspect` a pixel's width over its height
-    there. `origin` is the second of the file that is 0 in `times`: that of the first picture or
-    sound, or 0 where one begins before. `stamps` are the frames' time stamps in the file, in its
-    own ticks. `sound` is the codec and the seconds of the first audio stream, if there is one.
+    there. Frame k is shown from `starts[k]` ticks of `time_base` seconds to the next one, the last
+    one to `end`; frames that a reader finds past it follow at `interval`. `origin` is the second of
+    the file that is 0 in them: that of the first picture or sound, or 0 where one begins before.
+    `stamps` are the frames' time stamps in the file, in its own ticks. `sound` is the codec and the
+    seconds of the first audio stream, if there is one.
     """
 
     path: Path
@@ -77,14 +62,23 @@ class VideoInfo:
     pixel_aspect: Fraction
     variable: bool
     origin: Fraction
-    times: FrameTimes
+    time_base: Fraction
+    starts: tuple[int, ...]
+    end: int
+    interval: int
     stamps: tuple[int, ...]
     sound: tuple[str, float] | None
 
     @property
     def duration(self) -> Fraction:
         """Seconds from the first frame's appearance to the end of the last."""
-        return (self.times.end - self.times.starts[0]) * self.times.time_base
+        return (self.end - self.starts[0]) * self.time_base
+
+    def start(self, frame: int) -> int:
+        """Ticks at which a frame appears; also for the one after the last, which is the end."""
+        if frame < len(self.starts):
+            return self.starts[frame]
+        return self.end + (frame - len(self.starts)) * self.interval
 
 
 def probe(path: str | Path) -> VideoInfo:
@@ -124,19 +118,21 @@ def probe(path: str | Path) -> VideoInfo:
     stamps = tuple(sorted(shown))
     starts = tuple(stamp - round(begins / time_base) for stamp in stamps)
     fps, variable = _rate(starts, time_base, rates)
-    times = _times(starts, time_base, shown[stamps[-1]], fps, variable)
-    stated = counted or len(stamps)
+    tick, starts, end, interval = _times(starts, time_base, shown[stamps[-1]], fps, variable)
     return VideoInfo(
         path=path,
         fps=fps,
         frames=len(stamps),
-        frames_stated=stated,
+        frames_stated=counted or len(stamps),
         width=width,
         height=height,
         pixel_aspect=pixel_aspect,
         variable=variable,
         origin=begins,
-        times=times,
+        time_base=tick,
+        starts=starts,
+        end=end,
+        interval=interval,
         stamps=stamps,
         sound=sound,
     )
@@ -226,15 +222,16 @@ def _rate(
 
 def _times(
     starts: tuple[int, ...], time_base: Fraction, last: int, fps: Fraction, variable: bool
-) -> FrameTimes:
-    """The times as they should be written: exact ticks, with the container's rounding undone.
+) -> tuple[Fraction, tuple[int, ...], int, int]:
+    """`VideoInfo`'s tick, starts, end and interval as they should be written: exact, with the
+    container's rounding undone.
 
     last: ticks that the last frame's packet states, 0 where it states none.
     """
     interval = 1 / (fps * time_base)
     if variable:
         whole = max(1, round(interval))
-        return FrameTimes(time_base, starts, starts[-1] + (last or whole), whole)
+        return time_base, starts, starts[-1] + (last or whole), whole
     longer = interval + max(Fraction(1), interval / 100)
     held = last * time_base if last > longer else Fraction(0)
     if interval.denominator != 1:
@@ -247,7 +244,7 @@ def _times(
         first = starts[0]
     step = int(interval)
     even = tuple(first + number * step for number in range(len(starts)))
-    return FrameTimes(time_base, even, even[-1] + (round(held / time_base) or step), step)
+    return time_base, even, even[-1] + (round(held / time_base) or step), step
 
 
 def unreadable(path: Path, stated: int) -> InputError:
@@ -257,7 +254,7 @@ def unreadable(path: Path, stated: int) -> InputError:
 
 
 def read_frames(info: VideoInfo) -> Iterator[tuple[np.ndarray, int]]:
-    """Frames uint8 [H, W, 3] RGB, upright, each with its number in `info.times`.
+    """Frames uint8 [H, W, 3] RGB, upright, each with its number in `info.starts`.
 
     A frame that cannot be decoded is left out. Raises InputError when none can.
     """

@@ -103,7 +103,7 @@ def stylise_to_mp4(
             temporary,
             (info.height, info.width),
             info.fps,
-            info.times.time_base,
+            info.time_base,
             pixel_aspect=info.pixel_aspect,
             crf=crf,
             sound=sound,
@@ -152,14 +152,14 @@ def _run(
 
         def write(batch_of: tuple[np.ndarray, np.ndarray, list[int]]) -> None:
             for frame, result, number in zip(*batch_of, strict=True):
-                writer.write(result, info.times.start(number))
+                writer.write(result, info.start(number))
                 if watch is not None:
                     watch(frame, result)
                 written.append(number)
                 progress.advance()
 
         overlapped(read_batches(info, batch), lambda of: (of[0], stylist(of[0]), of[1]), write)
-        writer.finish(info.times.start(written[-1] + 1))
+        writer.finish(info.start(written[-1] + 1))
     return len(written)
 
 
