@@ -38,7 +38,7 @@ def test_a_style_training_ends_with_the_same_network(tmp_path, caplog):
         network.load_state_dict(trained.checkpoints[6].weights)
         outputs.append(network(photograph))
     # Compared by what they do: biases in front of an instance norm have no gradient but noise.
-    torch.testing.assert_close(outputs[0], outputs[1], rtol=0, atol=1e-4)
+    torch.testing.assert_close(outputs[0], outputs[1], rtol=0, atol=1e-3)
 
 
 CONTENTS, PAINTINGS = images(3), images(3, seed=2)

@@ -32,7 +32,6 @@ from triptych.rl.training.train import TrainingSettings, train
 from triptych.style.network import training as style_training
 from triptych.style.network.architecture import Architecture
 from triptych.style.network.initial_weights import initial_network
-from triptych.style.network.perceptual import PerceptualLoss
 
 CPU = torch.device("cpu")
 SMALL = Architecture(4, "nearest", blocks=(0,))
@@ -45,7 +44,7 @@ def train_audio(folder, stop=None, **changes):
 def train_style(folder, stop=None, **changes):
     return style_training.train(
         initial_network(SMALL, style.TRAINING.seed),
-        PerceptualLoss(style.random_backbone(), style.LOSSES, [style.painting()]),
+        style.loss(),
         style.Noise(),
         dataclasses.replace(style.TRAINING, **changes),
         CPU,

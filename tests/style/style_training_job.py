@@ -5,11 +5,11 @@ import sys
 from pathlib import Path
 
 import torch
+from random_networks import backbone
 from safetensors.torch import save_file
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import Stopped, StopRequest
-from triptych.style.data.backbone import ARCHITECTURES, Backbone
 from triptych.style.network.architecture import Architecture
 from triptych.style.network.initial_weights import initial_network
 from triptych.style.network.perceptual import LossSettings, PerceptualLoss
@@ -29,16 +29,6 @@ class Noise:
             return torch.randint(0, 256, (3, 24, 24), generator=generator, dtype=torch.uint8)
 
         return torch.stack([crop(index) for index in indices])
-
-
-def random_backbone():
-    generator = torch.Generator().manual_seed(0)
-    weights = {
-        key: torch.randn(shape, generator=generator)
-        / (9 * shape[1] if len(shape) == 4 else 9) ** 0.5
-        for key, shape in ARCHITECTURES["vgg16"].shapes().items()
-    }
-    return Backbone(ARCHITECTURES["vgg16"], weights, mean=(0.4,) * 3, std=(0.3,) * 3, pooling="max")
 
 
 def painting():
@@ -69,7 +59,7 @@ TRAINING = TrainingSettings(
 
 
 def loss():
-    return PerceptualLoss(random_backbone(), LOSSES, [painting()])
+    return PerceptualLoss(backbone("vgg16"), LOSSES, [painting()])
 
 
 def main(folder, stop):

@@ -1,6 +1,7 @@
 """A network of several styles: against one network a style, which shares the convolutions."""
 
 import pytest
+import random_networks
 import style_training_job as job
 import torch
 
@@ -63,7 +64,7 @@ def test_a_file_of_several_styles_gives_one_or_a_mixture(tmp_path, several):
 
 
 def test_the_loss_compares_each_image_with_its_styles_painting():
-    backbone = job.random_backbone()
+    backbone = random_networks.backbone("vgg16")
     paintings = [job.painting(), job.painting().flip(0), 1 - job.painting()]
     images, stylised = torch.rand(3, 3, 32, 32), torch.rand(3, 3, 32, 32)
     styles = torch.tensor([2, 0, 0])

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 import torch
+from random_networks import backbone
 from stops import Never, StopAfter
 from two_layers import images
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import Stop, Stopped
-from triptych.style.data.architectures import ARCHITECTURES
-from triptych.style.data.backbone import Backbone, save_backbone
+from triptych.style.data.backbone import save_backbone
 from triptych.style.data.images import write_image
 from triptych.style.optimise.experiments import COLUMNS, experiment_runs
 from triptych.style.optimise.runs import RUN_COLUMNS, Inputs, OptimisedRuns, run_experiment
@@ -75,16 +75,10 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Inputs:
         painting = painting.flip(0)
     backbones = {}
     for role, settings in BACKBONES.items():
-        architecture = ARCHITECTURES[settings["architecture"]]
-        generator = torch.Generator().manual_seed(1)
-        weights = {
-            key: torch.randn(shape, generator=generator)
-            * (2 / max(1, shape[-1] ** 2 * shape[0])) ** 0.5
-            for key, shape in architecture.shapes().items()
-        }
-        network = Backbone(architecture, weights, mean=(0.5,) * 3, std=(0.25,) * 3, pooling="max")
         backbones[role] = folder / f"{role}.safetensors"
-        save_backbone(backbones[role], network, weights="embedded", origin={})
+        save_backbone(
+            backbones[role], backbone(settings["architecture"]), weights="embedded", origin={}
+        )
     return Inputs(
         contents={"china": folder / "china.png"},
         paintings={name: folder / f"{name}.png" for name in ("swirls", "waves")},

@@ -1,7 +1,7 @@
 """Eq. 5 and 6 against their formulas written out, and the terms beyond the paper."""
 
 import pytest
-import style_training_job as job
+import random_networks
 import torch
 
 from triptych.style.data.backbone import Backbone
@@ -23,7 +23,7 @@ def random(*shape, seed=0):
 
 @pytest.fixture(scope="module")
 def backbone():
-    return job.random_backbone().double()
+    return random_networks.backbone("vgg16", dtype=torch.float64)
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+import random_networks
 import style_training_job as job
 import torch
 from broken_runs import start, wait_for_checkpoint
@@ -151,7 +152,9 @@ def test_crops_are_cut_within_the_image_and_half_of_them_flipped():
 @pytest.mark.parametrize("precision", ["float32", "bf16", "fp16"])
 def test_a_gpu_lowers_the_loss_in_every_precision(tmp_path, precision):
     device = torch.device("cuda")
-    loss = PerceptualLoss(job.random_backbone().to(device), job.LOSSES, [job.painting().to(device)])
+    loss = PerceptualLoss(
+        random_networks.backbone("vgg16").to(device), job.LOSSES, [job.painting().to(device)]
+    )
     chosen = settings(batches=40, precision=precision, log_every=10, learning_rate=0.01)
     network, checkpoint = initial_network(SMALL, chosen.seed), Checkpoint(tmp_path, "x")
     trained = train(network, loss, job.Noise(), chosen, device, checkpoint, Never())
@@ -163,7 +166,7 @@ def test_every_checkpoint_is_shown_while_the_training_runs(tmp_path):
     """A training image, its stylised version, and one photograph in each style: with no effect."""
     photograph = torch.rand(3, 40, 60, generator=torch.Generator().manual_seed(4))
     both = PerceptualLoss(
-        job.random_backbone(), job.LOSSES, [job.painting(), job.painting().flip(0)]
+        random_networks.backbone("vgg16"), job.LOSSES, [job.painting(), job.painting().flip(0)]
     )
     seen = []
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+from random_networks import backbone
 from torch import Tensor
 
 from triptych.style.data.architectures import Architecture, Convolution, Pooling
@@ -31,12 +32,7 @@ CHOICES = Choices(
 
 
 def small_backbone(dtype: torch.dtype = torch.float64) -> Backbone:
-    generator = torch.Generator().manual_seed(0)
-    weights = {
-        key: 0.4 * torch.randn(shape, generator=generator, dtype=dtype)
-        for key, shape in TWO_LAYERS.shapes().items()
-    }
-    return Backbone(TWO_LAYERS, weights, mean=(0.5,) * 3, std=(0.25,) * 3, pooling="average")
+    return backbone(TWO_LAYERS, "average", dtype)
 
 
 def images(count: int, seed: int = 1, height: int = 12, width: int = 10) -> Tensor:

@@ -39,10 +39,18 @@ COLUMNS = [
 def table1_times(times: pd.DataFrame, device: torch.device, **columns: Any) -> pd.DataFrame:
     """Times of one kind with all COLUMNS: `columns` are the same in each row, and what neither has
     is that of Version 2, one image at a time."""
-    plain = {"backbone": "network", "repeat": 0, "batch": 1, "settings": ""}
-    of_none = {"evaluations": 0, "evaluations_done": 0, "evaluations_stated": 0}
-    where = {"device": describe_device(device), "threads": torch.get_num_threads()}
-    missing = {k: v for k, v in (plain | of_none | where).items() if k not in times}
+    defaults: dict[str, Any] = {
+        "backbone": "network",
+        "repeat": 0,
+        "batch": 1,
+        "device": describe_device(device),
+        "threads": torch.get_num_threads(),
+        "evaluations": 0,
+        "evaluations_done": 0,
+        "evaluations_stated": 0,
+        "settings": "",
+    }
+    missing = {name: value for name, value in defaults.items() if name not in times}
     return times.assign(**(missing | columns))[COLUMNS]
 
 
