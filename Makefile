@@ -71,10 +71,8 @@ faults: $(DEV) ## kills at many random moments, damaged inputs
 	TRIPTYCH_MOMENTS=10 $(LONG) -n auto --dist loadfile tests/faults
 	$(LONG) -m long tests
 
-rehearsal: $(DEV) ## every rule of papers and beyond at full shapes, on synthetic inputs; evening, overnight
+rehearsal: $(DEV) ## every rule of papers and beyond at full shapes, on synthetic inputs
 	$(BIN)/python tests/rehearsal/run.py results/rehearsal --cores $(CORES)
-	$(BIN)/python tests/rehearsal/run.py results/rehearsal_evening --cores $(CORES) --scale evening rl
-	$(BIN)/python tests/rehearsal/run.py results/rehearsal_overnight --cores $(CORES) --scale overnight rl style
 
 clotho: $(DEV) ## the same of config/clotho.yaml and config/projection.yaml alone
 	$(BIN)/python tests/rehearsal/run.py results/rehearsal_clotho --cores $(CORES) --scale paper \

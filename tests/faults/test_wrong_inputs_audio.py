@@ -10,8 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import soundfile
-import torch
-from download_server import Behaviour, serving
 from pytest import approx
 from sandbox import Sandbox, Trap, trap
 from small_sounds import PitchModel
@@ -143,17 +141,4 @@ def test_a_wrong_index_is_refused_by_both_commands(sandbox, sounds, model, kind)
     for arguments in (["index", "sounds", "--model", model], ["search", "rain"]):
         sandbox.command_refuses(*arguments, "--index", "i.npz", said=("i.npz", "--rebuild"))
     assert not list(sandbox.around.rglob("sprung*"))
-    sandbox.check()
-
-
-def test_a_pickle_offered_as_passt_is_refused_and_not_run(sandbox):
-    sprung = sandbox.around / "sprung"
-    torch.save({"cls_token": Trap(sprung)}, "offered.pt")
-    content = Path("offered.pt").read_bytes()
-    with serving(Behaviour(content)) as url:
-        known = {"url": url, "size": len(content), "sha256": None, "lock": "results/lock.json"}
-        output = Named("results/audio/weights/passt_n.safetensors")
-        said = ("passt_n.pt", "system", "expected the published checkpoint")
-        sandbox.refuses("audio_download_passt", {}, output, *said, variant="passt_n", **known)
-    assert not sprung.exists()
     sandbox.check()

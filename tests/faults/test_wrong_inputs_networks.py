@@ -61,14 +61,28 @@ def test_what_is_no_backbone_is_refused_and_not_run(sandbox, text):
     assert not list(sandbox.around.rglob("sprung*"))
 
 
-def test_a_pickle_offered_as_torchvisions_weights_is_refused_and_not_run(sandbox):
+OFFERED = {
+    "style_download_weights": (
+        "results/style/weights/vgg16.safetensors",
+        {"architecture": "vgg16", "sha256_start": ""},
+        ("vgg16.pth", "system", "expected torchvision's vgg16"),
+    ),
+    "audio_download_passt": (
+        "results/audio/weights/passt_n.safetensors",
+        {"variant": "passt_n", "sha256": None},
+        ("passt_n.pt", "system", "expected the published checkpoint"),
+    ),
+}
+
+
+@pytest.mark.parametrize("rule", OFFERED)
+def test_a_pickle_offered_as_published_weights_is_refused_and_not_run(sandbox, rule):
+    output, params, said = OFFERED[rule]
     sprung = sandbox.around / "sprung"
-    torch.save({"features.0.weight": Trap(sprung)}, "offered.pth")
-    content = Path("offered.pth").read_bytes()
+    torch.save({"features.0.weight": Trap(sprung)}, "offered.pt")
+    content = Path("offered.pt").read_bytes()
     with serving(Behaviour(content)) as url:
-        known = {"url": url, "size": len(content), "sha256_start": "", "lock": "results/lock.json"}
-        output = Named("results/style/weights/vgg16.safetensors")
-        said = ("vgg16.pth", "system", "expected torchvision's vgg16")
-        sandbox.refuses("style_download_weights", {}, output, *said, architecture="vgg16", **known)
+        known = {"url": url, "size": len(content), "lock": "results/lock.json"}
+        sandbox.refuses(rule, {}, Named(output), *said, **known, **params)
     assert not sprung.exists()
     sandbox.check()

@@ -1,4 +1,4 @@
-"""Rehearse the scale `beyond`, or another: every rule with its true shapes, on synthetic inputs.
+"""Rehearse the scale `beyond` or `paper`: every rule with its true shapes, on synthetic inputs.
 
 python tests/rehearsal/run.py FOLDER [--cores N] [--scale NAME] [--overlay FILE ...] [TARGET ...]
 
@@ -27,15 +27,11 @@ from audio_inputs import make_audio
 from sources import ROOT, Sources, make_rl, make_style, real_sources
 
 from triptych.apps.listing import listed_jobs
-from triptych.scale import FILES
+from triptych.scale import BEYOND, FILES, PAPER
 
 COPIED = ("Snakefile", "config.yaml", "config", "rules", "workflow_scripts", "envs", "profiles")
 COPIED += ("resources", "docs")
-PAPER, REHEARSAL = "config/paper.yaml", "config/rehearsal.yaml"
-SCALES = {name: files for name, files in FILES.items() if files and REHEARSAL not in files}
-"""Those that may be rehearsed: all that are larger than the demo."""
-KEPT = ("scale", "device")
-"""What all studies share."""
+REHEARSAL = "config/rehearsal.yaml"
 MAKERS = {"rl": make_rl, "style": make_style, "audio": make_audio}
 """Of the synthetic inputs, by study."""
 
@@ -60,19 +56,6 @@ def write_inputs(served: Path, address: str, targets: list[str]) -> tuple[Source
             sources |= part
             environment |= variables
     return sources, environment
-
-
-def amounts(scale: str, targets: list[str], folder: Path) -> list[str]:
-    """The files of a scale below the rehearsal's amounts: all of them, or those of the studies
-    that are the targets, where the others have other models than the papers' scale."""
-    files = list(SCALES[scale])
-    if PAPER in files:
-        return [*files, REHEARSAL]
-    whole = yaml.safe_load((ROOT / REHEARSAL).read_text(encoding="utf-8"))
-    whole["rl"]["runs_per_job"] = "all"  # of so few networks the jobs' imports would take the most
-    own = folder.resolve() / "amounts.yaml"
-    own.write_text(yaml.safe_dump({k: v for k, v in whole.items() if k in (*KEPT, *targets)}))
-    return [*files, str(own)]
 
 
 class _Handler(SimpleHTTPRequestHandler):
@@ -138,7 +121,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--cores", default="all")
-    parser.add_argument("--scale", choices=SCALES, default="beyond", help="whose rules and shapes")
+    said = "whose rules and shapes"
+    parser.add_argument("--scale", choices=(PAPER, BEYOND), default=BEYOND, help=said)
     said = "laid over the scale's config, such as config/clotho.yaml; it may be given again"
     parser.add_argument("--overlay", action="append", default=[], metavar="FILE", help=said)
     parser.add_argument("targets", nargs="*", default=["all"])
@@ -146,8 +130,8 @@ def main() -> int:
     checkout, served = given.folder.resolve() / "checkout", given.folder.resolve() / "served"
     served.mkdir(parents=True, exist_ok=True)
     copy_checkout(checkout)
-    true = [*SCALES[given.scale], *given.overlay]
-    expected = planned_rules(checkout, given.targets, *true)
+    files = FILES[given.scale]
+    expected = planned_rules(checkout, given.targets, *files, *given.overlay)
     began = time.monotonic()
     # Addresses are among the jobs' params, so a second run keeps the port.
     known = given.folder / "inputs.yaml"
@@ -166,8 +150,7 @@ def main() -> int:
         options += ["--show-failed-logs", "--keep-going", "--scheduler", "greedy"]
         # An overlay has its own models and stages, and the rehearsal's amounts where it has none.
         options += ["--quiet", "host", "reason", "--config", "scale=rehearsal"]
-        rehearsed = amounts(given.scale, given.targets, given.folder)
-        options += ["--configfile", *rehearsed, *given.overlay]
+        options += ["--configfile", *files, REHEARSAL, *given.overlay]
         command = snakemake(*given.targets, *options)
         code = subprocess.run(command, cwd=checkout, env=environment).returncode
     rules = benchmarks(checkout)

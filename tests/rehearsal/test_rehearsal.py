@@ -4,10 +4,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from run import PAPER, REHEARSAL, ROOT, SCALES, amounts, copy_checkout, planned_rules
+from run import REHEARSAL, ROOT, copy_checkout, planned_rules
 from tiny_checkout import Checkout
 
 from triptych.core.config import read_config
+from triptych.scale import FILES
 
 AMOUNTS = {
     *("seeds", "updates", "every", "episodes", "final_episodes", "repeats", "evaluations"),
@@ -43,17 +44,13 @@ def warm_jobs(root, *arguments, overlays):
 
 
 @pytest.mark.slow
-def test_the_rehearsals_run_the_rules_of_their_scales(tmp_path, monkeypatch):
+def test_the_rehearsal_runs_the_rules_of_its_scale(tmp_path, monkeypatch):
     copy_checkout(tmp_path)
     monkeypatch.setattr("run.listed_jobs", warm_jobs)
-    beyond = planned_rules(tmp_path, ["all"], *SCALES["beyond"])
+    beyond = planned_rules(tmp_path, ["all"], *FILES["beyond"])
     assert {"rl_download", "style_download_coco", "style_download_weights"} <= beyond
-    assert beyond > planned_rules(tmp_path, ["all"], PAPER)
-    assert planned_rules(tmp_path, ["all"], *SCALES["beyond"], REHEARSAL) == beyond
-    for scale, targets in (("evening", ["rl"]), ("overnight", ["rl", "style"])):
-        rehearsed = amounts(scale, targets, tmp_path)
-        true = planned_rules(tmp_path, targets, *SCALES[scale])
-        assert planned_rules(tmp_path, targets, *rehearsed) == true
+    assert beyond > planned_rules(tmp_path, ["all"], *FILES["paper"])
+    assert planned_rules(tmp_path, ["all"], *FILES["beyond"], REHEARSAL) == beyond
 
 
 def test_the_rehearsal_changes_amounts_alone() -> None:
