@@ -20,23 +20,18 @@ PLACE = f"/datasets/{REPOSITORY}/resolve/{REVISION}/{FOLDER}"
 
 
 class Hub(Behaviour):
-    """The archives by name; `list_as` says which of them the hub lists."""
+    """The archives by name."""
 
     def __init__(self, archives: dict[str, bytes]) -> None:
         super().__init__()
         self.archives = archives
-        self.list_as(archives)
+        self.files = hub_site("datasets", REPOSITORY, archives, FOLDER, set(archives))
 
-    def list_as(self, listed: dict[str, bytes]) -> None:
-        self.files = hub_site(
-            "datasets", REPOSITORY, self.archives, FOLDER, set(self.archives), listed
-        )
-
-    def asked(self) -> list[tuple[str, str]]:
-        """Name and range of each archive asked for since the last look."""
-        requests = [each for each in self.requests if each["path"].startswith(PLACE)]
+    def fetched(self) -> list[str]:
+        """Names of the archives fetched since the last look."""
+        paths = [request["path"] for request in self.requests]
         self.requests.clear()
-        return [(each["path"].rpartition("/")[2], each.get("Range", "")) for each in requests]
+        return sorted(path.rpartition("/")[2] for path in paths if path.startswith(PLACE))
 
 
 @pytest.fixture
@@ -45,7 +40,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     random = np.random.default_rng(0)
     inside = {f"mnt/FreeSound_flac/{n}.flac": random.bytes(120_000) for n in range(5)}
     paths = write_split_zip(tmp_path / "made" / "FreeSound.zip", inside, 250_000)
-    hub = Hub({path.name: path.read_bytes() for path in reversed(paths)})
+    hub = Hub({path.name: path.read_bytes() for path in paths})
     monkeypatch.setitem(download.__kwdefaults__, "attempts", 1)
     with serving(hub) as address:
         monkeypatch.setenv("HF_ENDPOINT", address)
@@ -71,16 +66,9 @@ def test_finished_archives_are_not_fetched_again_after_a_failure(hub: Hub, tmp_p
         fetch(tmp_path)
     assert not (tmp_path / "hub").exists()
     hub.behave()
-    hub.asked()
+    hub.fetched()
     fetch(tmp_path)
-    assert hub.asked() == [("FreeSound.z02", ""), ("FreeSound.zip", "")]
-
-
-def test_a_list_with_a_gap_is_refused_before_anything_is_fetched(hub: Hub, tmp_path: Path) -> None:
-    hub.list_as({name: data for name, data in hub.archives.items() if name != "FreeSound.z01"})
-    with pytest.raises(DownloadError, match=f"{FOLDER}.*missing: FreeSound.z01"):
-        fetch(tmp_path)
-    assert hub.asked() == []
+    assert hub.fetched() == ["FreeSound.z02", "FreeSound.zip"]
 
 
 def test_a_disk_without_room_for_the_shards_too_is_refused_before_anything_is_fetched(
@@ -91,6 +79,6 @@ def test_a_disk_without_room_for_the_shards_too_is_refused_before_anything_is_fe
     monkeypatch.setattr(shutil, "disk_usage", lambda _: free(2 * total - 1))
     with pytest.raises(DownloadError, match="Make room"):
         fetch(tmp_path)
-    assert hub.asked() == []
+    assert hub.fetched() == []
     monkeypatch.setattr(shutil, "disk_usage", lambda _: free(2 * total))
     fetch(tmp_path)

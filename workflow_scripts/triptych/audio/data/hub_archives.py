@@ -20,25 +20,6 @@ GIGABYTE = 1_000_000_000
 StrPath = str | os.PathLike[str]
 
 
-def list_archives(repository: str, revision: str, part: str, room: Path) -> list[HubFile]:
-    """The archives of a part, `<part>.zip` last. Raises DownloadError when some are missing."""
-    folder = f"{ARCHIVES}/{part}"
-    files = list_hub("datasets", repository, revision, room, folder)
-    archives = [file for file in files if file.sha256 is not None]
-    names = {_name(archive) for archive in archives}
-    expected = {f"{part}.zip", *(f"{part}.z{number:02d}" for number in range(1, len(names)))}
-    if missing := sorted(expected - names):
-        raise DownloadError(
-            f"{repository}/{folder} at {revision}: the hub lists {len(names)} archives; missing: "
-            f"{', '.join(missing)}. See there what has changed."
-        )
-    return sorted(archives, key=lambda archive: (archive.path.endswith(".zip"), archive.path))
-
-
-def _name(archive: HubFile) -> str:
-    return PurePosixPath(archive.path).name
-
-
 def download_part(
     repository: str, revision: str, part: str, target: StrPath, checkpoint: StrPath
 ) -> None:
@@ -46,15 +27,18 @@ def download_part(
 
     Raises DownloadError, also when there is too little room; what came so far is kept.
     """
-    archives = list_archives(repository, revision, part, Path(checkpoint))
-    waiting = Path(checkpoint) / revision
+    room = Path(checkpoint)
+    files = list_hub("datasets", repository, revision, room, f"{ARCHIVES}/{part}")
+    archives = {PurePosixPath(file.path).name: file for file in files if file.sha256 is not None}
+    waiting = room / revision
     waiting.mkdir(parents=True, exist_ok=True)
     # `download_hub` gives an archive its name when it is whole and right.
-    missing = [archive for archive in archives if not (waiting / _name(archive)).exists()]
-    _check_room(waiting, missing, shards=sum(archive.size for archive in archives))
-    for archive in missing:
-        logger.info("%s, %.1f GB of %s", _name(archive), archive.size / GIGABYTE, part)
-        download_hub(archive, waiting / _name(archive))
+    missing = {name: file for name, file in archives.items() if not (waiting / name).exists()}
+    shards = sum(archive.size for archive in archives.values())
+    _check_room(waiting, list(missing.values()), shards)
+    for name, archive in missing.items():
+        logger.info("%s, %.1f GB of %s", name, archive.size / GIGABYTE, part)
+        download_hub(archive, waiting / name)
     move_folder(waiting, Path(target))
 
 

@@ -26,8 +26,7 @@ LISTS = (
     "dcase2025_task6_excluded_freesound_ids.csv",
 )
 """Files of the published lists: aac-datasets', two of WavCaps' authors, the challenge's of 2025."""
-UNREADABLE, EMPTY = "unreadable", "empty recording"
-LISTED, PROTECTED = "leak list", "protected recording"
+UNREADABLE, LISTED, PROTECTED = "unreadable", "leak list", "protected recording"
 REMOVED_COLUMNS = ("clip", "dataset", "split", "sound_id", "youtube_id", "reason", "source")
 
 
@@ -105,11 +104,7 @@ def exclude(
     protected = clips[serves & (clips["sound_id"] != "")]
     of_wavcaps = clips["dataset"] == wavcaps.DATASET
     broken = clips[clips["clip"].isin(unreadable)]
-    empty = clips[of_wavcaps & clips["youtube_id"].isin(wavcaps.EMPTY)]
-    removed = [
-        broken.assign(reason=UNREADABLE, source=broken["clip"].map(unreadable)),
-        empty.assign(reason=EMPTY, source="known empty files of WavCaps"),
-    ]
+    removed = [broken.assign(reason=UNREADABLE, source=broken["clip"].map(unreadable))]
     if leaks is not None:
         for name, sound_ids in leaks.items():
             listed = clips[of_wavcaps & clips["sound_id"].isin(sound_ids)]
@@ -150,9 +145,8 @@ def prove_no_leak(manifest: pd.DataFrame, clips: pd.DataFrame, splits: Sequence[
 def _counts(
     clips: pd.DataFrame, manifest: pd.DataFrame, removed: pd.DataFrame, protected: set[str]
 ) -> pd.DataFrame:
-    silent = set(removed["clip"][removed["reason"].isin((UNREADABLE, EMPTY))])
     gone = clips["clip"].isin(removed["clip"])
-    unusable = clips["clip"].isin(silent)
+    unusable = clips["clip"].isin(removed["clip"][removed["reason"] == UNREADABLE])
     train = clips["clip"].isin(manifest["clip"][manifest["role"] == "train"])
     marked = clips[["dataset", "split"]].assign(
         listed=1,

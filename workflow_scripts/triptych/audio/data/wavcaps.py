@@ -33,10 +33,6 @@ FILES = {
 # Where a file lies inside the archives, whose paths are those of the authors' computer.
 ARCHIVED = "mnt/fast/nobackup/scratch4weeks/xm00178/WavCaps/data/waveforms/{part}_flac"
 FOLDERS = (ARCHIVED, "{part}_flac", "Audio/{part}", "{part}")
-# YouTube ids of the recordings of AudioSet_SL whose FLAC files hold no samples.
-EMPTY = frozenset(
-    ("06-g5jz-OGc", "3sSblRfEG2o", "Fli8wjBFV2M", "Vcu0pVF1npM", "WudGD6ZHRoY", "mW3S0u8bj58")
-)
 
 
 def read_wavcaps(

@@ -19,7 +19,7 @@ from triptych.audio.training.update import Draw, Objective, Updates
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.memory import keep_freed_memory
 from triptych.core.stopping import Stop
-from triptych.core.training_loop import LoopSettings, TrainingLoop, exploded
+from triptych.core.training_loop import LoopSettings, TrainingLoop, all_finite, exploded
 
 logger = logging.getLogger(__name__)
 
@@ -148,7 +148,7 @@ class TrainingRun:
         if not finite.all():
             step = first + int(finite.int().argmin())
             what = f"the loss is not finite at step {step}"
-        elif not self._updates.finite():
+        elif not all_finite(self._task.model.parameters()):
             what = f"weights are not finite after step {step}"
         elif exploded(mean, usual):
             what = f"the mean loss since step {first} is {mean:.3g}, far above "

@@ -13,7 +13,6 @@ from triptych.audio.training.losses import backward
 from triptych.audio.training.settings import TrainingSettings
 from triptych.core.device import keyed_generator, training_precision
 from triptych.core.memory import OomRetry
-from triptych.core.training_loop import all_finite
 
 CPU = torch.device("cpu")
 
@@ -98,10 +97,6 @@ class Updates:
                 {name: value[part].to(device) for name, value in tokens.items()}
             )
         return audio, text
-
-    def finite(self) -> bool:
-        """Whether every weight is a finite number."""
-        return all_finite(self._model.parameters())
 
     def state(self) -> dict[str, Any]:
         """Weights, moments, scale of the loss, and how much is worked at a time."""
