@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 import synthetic_style as made
 from download_server import Behaviour, serving, status
+from matplotlib.text import Text
 from random_networks import network
 from stand_in import Named, run
 
@@ -74,9 +75,9 @@ def test_the_other_photographs_are_stylised_and_figures_name_the_missing_one():
     files = Files(result=results, content=contents, painting=["waves.png"])
     large = stylised_long(runs, content="city", painting="waves", scale="custom")
     figure = high_resolution_figure(large, files)
-    assert [text.get_text() for text in figure.texts] == ["Missing: city. answered 404"]
+    assert [text.get_text() for text in figure.findobj(Text)] == ["Missing: city. answered 404"]
     figure = styles_figure(styles_long(runs, ["lake"], scale="custom"), files)
-    shown = [text.get_text() for text in figure.texts]
+    shown = [text.get_text() for text in figure.findobj(Text)]
     assert "Missing: city. answered 404" in shown and "Lake" in shown
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.report.palette import write_figure
-from triptych.style.report.figures_network import training_figure, training_long
+from triptych.style.report.figures_losses import training_figure, training_long
 from triptych.style.report.labels import network_title
 
 with job(snakemake):

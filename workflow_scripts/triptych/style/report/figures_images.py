@@ -1,4 +1,4 @@
-"""Figures 1, 3, 6, 7 and 8 and the images of sizes, presets and initialisations."""
+"""Figures of images: 1, 3, 6, 7 and 8, every style, presets and initialisations."""
 
 import itertools
 from collections.abc import Iterable
@@ -24,8 +24,6 @@ from triptych.style.report.labels import (
 from triptych.style.report.panels import Files, Panel, Picture, picture_figure, saying_missing
 from triptych.style.report.runs import backbone_name, measured
 
-Row = list[Panel | None]
-
 STYLES_IN_A_ROW = 4
 
 DETAIL_SHARE = 6
@@ -38,20 +36,18 @@ def versions_figure(long: pd.DataFrame, files: Files) -> Figure:
 
     long: as `versions_long` returns it. files: images by run, and by painting and content.
     """
-    notes = {}
-    for version, cells in long.groupby("version"):
-        structure = measured(cells, "ssim_luma")
-        structure_note = "" if np.isnan(structure) else f", structure kept {structure:.2f}"
-        notes[version] = duration(measured(cells, "seconds")) + structure_note
-    origin = label(ORIGIN_LABELS, str(long[long["version"] == 2]["origin"].iloc[0]))
-    run = long.iloc[0]
-    names = f"images/{run['run']}", f"{run['painting']}/{run['content']}"
-    first, second = (files.picture("result", name) for name in names)
-    results = [
-        Panel(first, "Version 1", notes[1]),
-        Panel(second, f"Version 2 ({origin})", notes[2]),
-    ]
-    return picture_figure([[*_sources(run, files), *results]])[0]
+    run, second = long.iloc[0], long[long["version"] == 2]
+    origin = label(ORIGIN_LABELS, str(second["origin"].iloc[0]))
+    panels = _sources(run, files)
+    for cells, title, name in (
+        (long[long["version"] == 1], "Version 1", f"images/{run['run']}"),
+        (second, f"Version 2 ({origin})", f"{run['painting']}/{run['content']}"),
+    ):
+        note, structure = duration(measured(cells, "seconds")), measured(cells, "ssim_luma")
+        if not np.isnan(structure):
+            note += f", structure kept {structure:.2f}"
+        panels.append(Panel(files.picture("result", name), title, note))
+    return picture_figure([panels])[0]
 
 
 @saying_missing
@@ -90,36 +86,29 @@ def backbone_images_figure(long: pd.DataFrame, files: Files) -> Figure:
     long: as `results_long` returns it, for the experiment `backbones`.
     """
     runs = long.drop_duplicates("run")
-    results = [_result(long, run, files, _backbone(run)) for _, run in runs.iterrows()]
+    results = [
+        _result(long, run, files, backbone_name(run["architecture"], run["weights"]))
+        for _, run in runs.iterrows()
+    ]
     return picture_figure([[*_sources(runs.iloc[0], files), *results]])[0]
 
 
 @saying_missing
 def optimizer_images_figure(long: pd.DataFrame, files: Files) -> Figure:
-    """Figure 6: a row for the authors' and for tuned rates on each backbone, a column an optimizer;
-    content and style at their left."""
-    runs = long.drop_duplicates("run")
-    sources = _sources(runs.iloc[0], files)
-    rates = [name for name in RATES_LABELS if (runs["rates"] == name).any()]
-    optimizers = [name for name in OPTIMIZER_LOOKS if (runs["optimizer"] == name).any()]
-    several = runs["architecture"].nunique() > 1
+    """Figure 6: a row for the authors' and for tuned rates on each backbone: content, style and the
+    result of each optimizer."""
+    runs = _in_order(long.drop_duplicates("run"), "optimizer", OPTIMIZER_LOOKS)
+    runs = _in_order(runs, "rates", RATES_LABELS)
     rows, labels = [], []
-    for _, of_backbone in runs.groupby(["architecture", "weights"], sort=False):
-        for number, name in enumerate(rates):
-            row: Row = [sources[number]] if len(rates) == 2 else [*sources]
-            of_row = of_backbone[of_backbone["rates"] == name].drop_duplicates("optimizer")
-            by_optimizer = {str(run["optimizer"]): run for _, run in of_row.iterrows()}
-            for optimizer in optimizers:
-                panel = None
-                if optimizer in by_optimizer:
-                    title = OPTIMIZER_LOOKS[optimizer].label
-                    panel = _result(long, by_optimizer[optimizer], files, title)
-                row.append(panel)
-            rows.append(row)
-            rate = RATES_LABELS[name]
-            labels.append(
-                f"{_backbone(of_backbone.iloc[0])}, {rate}" if several else rate.capitalize()
-            )
+    for (architecture, weights, rates), of_row in runs.groupby(
+        ["architecture", "weights", "rates"], sort=False
+    ):
+        results = [
+            _result(long, run, files, OPTIMIZER_LOOKS[run["optimizer"]].label)
+            for _, run in of_row.iterrows()
+        ]
+        rows.append([*_sources(of_row.iloc[0], files), *results])
+        labels.append(f"{backbone_name(architecture, weights)}, {RATES_LABELS[rates]}")
     return picture_figure(rows, row_labels=labels, tallest=2.1)[0]
 
 
@@ -167,8 +156,8 @@ def paintings_figure(long: pd.DataFrame, files: Files) -> Figure:
     """Figure 7: the content and the style images above the results of Version 1."""
     runs = long.drop_duplicates("painting")
     runs = runs[runs["content"] == runs["content"].iloc[0]]
-    top: Row = [_sources(runs.iloc[0], files)[0]]
-    bottom: Row = [None]
+    top: list[Panel | None] = [_sources(runs.iloc[0], files)[0]]
+    bottom: list[Panel | None] = [None]
     for _, run in runs.iterrows():
         top.append(_sources(run, files)[1])
         bottom.append(_result(long, run, files, "Version 1"))
@@ -186,21 +175,18 @@ def high_resolution_figure(long: pd.DataFrame, files: Files) -> Figure:
     before, style = files.picture("content", content), files.picture("painting", painting)
     after = files.picture("result", content)
     mark = busiest_window(before)
-    # The result has the content's size, unless a user asked for another.
-    left, top, width, height = (round(edge * after.shape[1] / before.shape[1]) for edge in mark)
-    mark_after = (left, top, width, height)
     origin = label(ORIGIN_LABELS, str(numbers["origin"]))
     speed = f"{_size(after)} in {duration(float(numbers['value']))}"
-    rows: list[Row] = [
-        [
-            Panel(before, "Content", f"{spoken(content)}, {_size(before)}", mark),
-            Panel(after, f"Version 2 ({origin})", speed, mark_after),
-            Panel(style, "Style", f"{spoken(painting)}, {_size(style)}"),
-        ],
+    images = [
+        Panel(before, "Content", f"{spoken(content)}, {_size(before)}", mark),
+        Panel(after, f"Version 2 ({origin})", speed, mark),
+        Panel(style, "Style", f"{spoken(painting)}, {_size(style)}"),
     ]
-    details = zip((before, after), (mark, mark_after), ("content", "result"), strict=True)
-    rows.append([*(Panel(_cut(a, b), f"Detail of the {name}") for a, b, name in details), None])
-    return picture_figure(rows, tallest=2.5)[0]
+    details = [
+        Panel(_cut(before, mark), "Detail of the content"),
+        Panel(_cut(after, mark), "Detail of the result"),
+    ]
+    return picture_figure([images, details], tallest=2.5)[0]
 
 
 def busiest_window(picture: Picture) -> tuple[int, int, int, int]:
@@ -240,10 +226,6 @@ def _result(long: pd.DataFrame, run: pd.Series, files: Files, title: str, note: 
         seconds = duration(measured(long, "seconds", run=run["run"]))
         note = f"loss {loss:.2g} {'of' if loss <= 1 else 'times'} the first, {seconds}"
     return Panel(files.picture("result", str(run["run"])), title, note)
-
-
-def _backbone(run: pd.Series) -> str:
-    return backbone_name(str(run["architecture"]), str(run["weights"]))
 
 
 def _cut(picture: Picture, mark: tuple[int, int, int, int]) -> Picture:

@@ -1,6 +1,7 @@
-"""Figures 2, 4 and 5: losses by backbone and by optimizer, run times by content loss."""
+"""Figures of losses and times: 2, 4, 5 and the training of networks."""
 
-import itertools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -10,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from triptych.report.palette import INK, MUTED, STYLE, legend_below
+from triptych.report.palette import INK, MUTED, STYLE, legend_below, spoken
 from triptych.report.statistics import ratio_interval
 from triptych.report.tables import with_cells
 from triptych.style.report.labels import (
@@ -18,13 +19,22 @@ from triptych.style.report.labels import (
     CONTENT_LOSS_LOOKS,
     OPTIMIZER_LOOKS,
     RATES_LABELS,
+    TERM_COLOURS,
 )
-from triptych.style.report.panels import Files, saying_missing
+from triptych.style.report.panels import (
+    Files,
+    Panel,
+    picture_figure,
+    read_picture,
+    saying_missing,
+)
 from triptych.style.report.runs import backbone_name
 
 LOSS_LABEL = "loss / first total loss"
 BASELINE = "mse"
 NO_DIFFERENCE = "no difference"
+SMOOTHING = 0.05
+"""Share of a training's batches over which the running median of its loss is taken."""
 
 
 @saying_missing
@@ -33,49 +43,46 @@ def backbones_figure(long: pd.DataFrame, files: Files) -> Figure:
 
     long: as `history_long` returns it, for the experiment `backbones`. files: its pictures.
     """
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(8.6, 3.4), layout="constrained")
-        panels = list(figure.subplots(1, 3, sharex=True, sharey=True))
-        for axes, term in zip(panels, ("total", "style", "content"), strict=True):
-            of_term = long[long["term"] == term].sort_values("backbone", ascending=False)
-            for _, line in of_term.groupby("run", sort=False):
-                first = line.iloc[0]
-                named = backbone_name(first["architecture"], first["weights"])
-                draw_loss(axes, line, color=BACKBONE_COLOURS[first["backbone"]], label=named)
-            axes.set_title(f"{term} loss".capitalize())
-            axes.set_xlabel("evaluations")
-        panels[0].set_ylabel(LOSS_LABEL)
-        legend_below(figure, panels, columns=4)
-    return figure
+    lines = long.sort_values("backbone", ascending=False, kind="stable").assign(
+        label=long.apply(lambda run: backbone_name(run["architecture"], run["weights"]), axis=1),
+        colour=long["backbone"].map(BACKBONE_COLOURS),
+    )
+    terms = ("total", "style", "content")
+    panels = [(f"{term} loss".capitalize(), lines[lines["term"] == term]) for term in terms]
+    return _loss_panels(panels)
 
 
 @saying_missing
 def optimizers_figure(long: pd.DataFrame, files: Files) -> Figure:
-    """Figure 5: the total loss by optimizer, a panel for the authors' and for tuned rates, and a
-    row of them for each backbone. long: as `history_long` returns it, for `optimizers`. files: its
-    pictures."""
-    rates = [name for name in RATES_LABELS if (long["rates"] == name).any()]
-    backbones = list(dict.fromkeys(zip(long["architecture"], long["weights"], strict=True)))
+    """Figure 5: the total loss by optimizer, a panel for the authors' and for tuned rates on each
+    backbone. long: as `history_long` returns it, for `optimizers`. files: its pictures."""
+    totals = long[long["term"] == "total"]
+    totals = totals.assign(
+        label=[OPTIMIZER_LOOKS[name].label for name in totals["optimizer"]],
+        colour=[OPTIMIZER_LOOKS[name].colour for name in totals["optimizer"]],
+    )
+    panels = [
+        (f"{backbone_name(architecture, weights)}, {RATES_LABELS[rates]}", lines)
+        for (architecture, weights, rates), lines in totals.groupby(
+            ["architecture", "weights", "rates"], sort=False
+        )
+    ]
+    return _loss_panels(panels)
+
+
+def _loss_panels(panels: Sequence[tuple[str, pd.DataFrame]]) -> Figure:
+    """Loss curves in panels side by side, with the columns `label` and `colour` for each run."""
     with matplotlib.rc_context(STYLE):
-        size = (1.2 + 3.7 * len(rates), 0.6 + 2.9 * len(backbones))
-        figure = Figure(figsize=size, layout="constrained")
-        grid = figure.subplots(len(backbones), len(rates), sharex=True, sharey=True, squeeze=False)
-        shown = itertools.product(backbones, rates)
-        for axes, ((architecture, weights), name) in zip(grid.flat, shown, strict=True):
-            totals = long[(long["rates"] == name) & (long["term"] == "total")]
-            totals = totals[totals["architecture"] == architecture]
-            for optimizer, look in OPTIMIZER_LOOKS.items():
-                line = totals[totals["optimizer"] == optimizer]
-                if len(line):
-                    draw_loss(axes, line, color=look.colour, label=look.label)
-            title = RATES_LABELS[name].capitalize()
-            several = len(backbones) > 1
-            axes.set_title(f"{backbone_name(architecture, weights)}, {title}" if several else title)
-        for axes in grid[-1]:
+        figure = Figure(figsize=(max(1.2 + 3.7 * len(panels), 8.6), 3.4), layout="constrained")
+        row = list(figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0])
+        for axes, (title, lines) in zip(row, panels, strict=True):
+            for _, line in lines.groupby("run", sort=False):
+                first = line.iloc[0]
+                draw_loss(axes, line, color=first["colour"], label=first["label"])
+            axes.set_title(title)
             axes.set_xlabel("evaluations")
-        for axes in grid[:, 0]:
-            axes.set_ylabel(LOSS_LABEL)
-        legend_below(figure, list(grid.flat), columns=4)
+        row[0].set_ylabel(LOSS_LABEL)
+        legend_below(figure, row, columns=4)
     return figure
 
 
@@ -85,18 +92,8 @@ def draw_loss(axes: Axes, line: pd.DataFrame, *, color: str, label: str, **how: 
     finite = line[np.isfinite(line["value"]) & (line["value"] > 0)].sort_values("evaluation")
     axes.plot(finite["evaluation"], finite["value"], color=color, linewidth=1.5, label=label, **how)
     if len(finite) and line["status"].iloc[0] != "finished":
-        cross: dict[str, Any] = {
-            "marker": "x",
-            "markersize": 7,
-            "markeredgewidth": 1.8,
-            "linestyle": "none",
-        }
-        axes.plot(
-            *(finite[column].iloc[-1:] for column in ("evaluation", "value")),
-            color=color,
-            label="stopped: diverged or not finite",
-            **cross,
-        )
+        last, named = finite.iloc[-1], "stopped: diverged or not finite"
+        axes.plot(last["evaluation"], last["value"], "x", color=color, markersize=7, label=named)
     logarithmic(axes)
     axes.grid(axis="x", visible=False)
     axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
@@ -185,29 +182,25 @@ def _in_order(frame: pd.DataFrame) -> list[str]:
 
 
 def _seconds(axes: Axes, repeats: pd.DataFrame) -> None:
-    place = {loss: x for x, loss in enumerate(_in_order(repeats))}
-    repeats = repeats.assign(x=repeats["content_loss"].map(place)).sort_values(["repeat", "x"])
-    for _, line in repeats.groupby("repeat"):
-        # What one round of repeats shares, such as a busy machine, moves its whole line.
-        axes.plot(line["x"], line["value"], color="#c5ccd3", linewidth=0.7)
-    for loss, cells in repeats.groupby("content_loss"):
-        draw_bar(axes, place[str(loss)], cells["value"], CONTENT_LOSS_LOOKS[str(loss)].colour)
-    axes.set_xticks(list(place.values()), [CONTENT_LOSS_LOOKS[loss].label for loss in place])
+    """A bar as high as a loss's mean, which is written at its foot, and a dot for each repeat."""
+    wide = repeats.pivot_table(index="repeat", columns="content_loss", values="value")
+    wide = wide[_in_order(repeats)]
+    # What one round of repeats shares, such as a busy machine, moves its whole line.
+    axes.plot(wide.to_numpy().T, color="#c5ccd3", linewidth=0.7)
+    for place, loss in enumerate(wide):
+        colour, mean = CONTENT_LOSS_LOOKS[loss].colour, wide[loss].mean()
+        axes.bar(place, mean, width=0.6, color=colour, alpha=0.28, zorder=1)
+        axes.plot([place] * len(wide), wide[loss], "o", markersize=3, color=colour)
+        axes.text(place, 0.01 * mean, f"{mean:.3g}", ha="center", va="bottom", fontsize=7.2)
+    axes.set_xticks(range(wide.shape[1]), [CONTENT_LOSS_LOOKS[loss].label for loss in wide])
     axes.set_ylim(0, repeats["value"].max() * 1.08)
     axes.grid(axis="x", visible=False)
     evaluations, size = (int(repeats[name].iloc[0]) for name in ("evaluations", "size"))
     axes.set(title="Run time", ylabel=f"seconds for {evaluations} evaluations at {size} px")
 
 
-def draw_bar(axes: Axes, x: int, values: pd.Series, colour: str) -> None:
-    """A bar as high as the values' mean, which is written at its foot, and a dot for each."""
-    axes.bar(x, values.mean(), width=0.6, color=colour, alpha=0.28, zorder=1)
-    axes.plot([x] * len(values), values, "o", markersize=3, color=colour)
-    place: dict[str, Any] = {"xytext": (0, 4), "textcoords": "offset points", "ha": "center"}
-    axes.annotate(f"{values.mean():.3g}", (x, 0), fontsize=7.2, color=INK, **place)
-
-
 def _differences(axes: Axes, paired: pd.DataFrame) -> None:
+    """An interval for each loss, in percent of MSE's seconds, under its verdict."""
     losses = _in_order(paired)
     # An interval of noisy times may have no end: it is drawn to the edge.
     magnitudes = paired[["low", "high", "value"]].replace([np.inf, -np.inf], np.nan).abs()
@@ -220,11 +213,56 @@ def _differences(axes: Axes, paired: pd.DataFrame) -> None:
         axes.plot(ends, [y, y], color=colour, linewidth=2.2)
         axes.plot([row["value"]], [y], color=colour, marker="o", markersize=5)
         shade = MUTED if row["verdict"] == NO_DIFFERENCE else INK
-        place: dict[str, Any] = {"xytext": (0, 9), "textcoords": "offset points"}
-        place["xycoords"] = ("axes fraction", "data")
-        axes.annotate(row["verdict"], (0.02, y), fontsize=7.2, color=shade, **place)
+        axes.text(-0.96 * reach, y - 0.15, row["verdict"], fontsize=7.2, color=shade)
     axes.set(xlim=(-reach, reach), ylim=(len(losses) - 0.5, -0.6))
     axes.set_yticks(range(len(losses)), [CONTENT_LOSS_LOOKS[loss].label for loss in losses])
     axes.grid(axis="y", visible=False)
     axes.set_xlabel("difference in percent, 95% interval")
     axes.set_title(f"Against {CONTENT_LOSS_LOOKS[BASELINE].label}, paired")
+
+
+def training_long(losses: pd.DataFrame, selection: pd.DataFrame, *, scale: str) -> pd.DataFrame:
+    """Training loss of every batch and held-out loss of every checkpoint, a row a term, of rows of
+    losses.csv and selection.csv; `chosen` marks the checkpoint that was kept."""
+    parts = []
+    for name, frame in (("training", losses), ("held-out", selection)):
+        keys = ["painting", "variant", "batch", *(["chosen"] if "chosen" in frame else [])]
+        long = frame.melt(keys, ["total", "style", "content"], "term", "value")
+        long.insert(0, "on", name)
+        parts.append(with_cells(long, unit="weighted loss", scale=scale))
+    together = pd.concat(parts, ignore_index=True)
+    together["chosen"] = together["chosen"].astype(str).str.lower() == "true"
+    return together
+
+
+def training_figure(long: pd.DataFrame, samples: Mapping[str, Path]) -> Figure:
+    """Losses in training and on held-out images, below pairs of a training image and its stylised
+    version. long: as `training_long` returns it. samples: sample sheets by their title."""
+    rows = [[Panel(read_picture(path), title)] for title, path in samples.items()]
+    figure, (left, right) = picture_figure(rows, tallest=3.4, charts=2)
+    training, held_out = long[long["on"] == "training"], long[long["on"] == "held-out"]
+    with matplotlib.rc_context(STYLE):
+        for (_, term), line in training.groupby(["painting", "term"], sort=False):
+            line, colour = line.sort_values("batch"), TERM_COLOURS[term]
+            median = line["value"].rolling(max(int(SMOOTHING * len(line)), 1), 1).median()
+            left.plot(line["batch"], line["value"], color=colour, linewidth=0.5, alpha=0.25)
+            named = None if term in left.get_legend_handles_labels()[1] else term
+            left.plot(line["batch"], median, color=colour, linewidth=1.6, label=named)
+        for painting, line in held_out[held_out["term"] == "total"].groupby("painting", sort=False):
+            line = line.sort_values("batch")
+            chosen = line[line["chosen"]]
+            right.plot(line["batch"], line["value"], "o-", markersize=3.5, label=spoken(painting))
+            right.plot(chosen["batch"], chosen["value"], "o", **RING, label="chosen")
+        left.set(title="Training loss", ylabel="weighted loss")
+        right.set_title("Held-out loss by checkpoint")
+        for axes in (left, right):
+            logarithmic(axes)
+            axes.set_xlabel("batches")
+            axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda batch, _: f"{batch:,.0f}"))
+            axes.grid(axis="x", visible=False)
+            axes.legend(loc="best", fontsize=7.2, frameon=True, framealpha=0.85, edgecolor="none")
+    return figure
+
+
+RING: dict[str, Any] = {"markersize": 9, "markerfacecolor": "none", "markeredgecolor": INK}

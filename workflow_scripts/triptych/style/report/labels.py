@@ -54,7 +54,6 @@ EXPERIMENT_LABELS = {
 RATES_LABELS = {"authors": "authors' rates", "tuned": "tuned rates"}
 INITIALISATION_LABELS = {"content": "content image", "noise": "white noise", "style": "style image"}
 VARIANT_LABELS = {"shipped": "shipped", "plain": "trained in this run"}
-VARIANT_COLOURS = {"shipped": "#009e73", "plain": "#0072b2"}
 TERM_COLOURS = {"total": "#1f2933", "style": "#aa4499", "content": "#009e73"}
 ORIGIN_LABELS = {"shipped": "shipped", "trained": "trained in this run"}
 MEASURE_LABELS = {

@@ -1,12 +1,10 @@
-"""Rows of images in a figure: equal heights, short labels, thin frames, and charts below them.
-
-Everything is placed in inches from the figure's upper left corner.
-"""
+"""Rows of images in a figure, equally high, each under its title and above its note."""
 
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import wraps
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +24,10 @@ from triptych.style.data.missing import missing_among
 from triptych.style.report.runs import history_long, results_long
 
 WIDTH = 9.0
+TEXT_HEIGHT = 0.45
+CHART_HEIGHT = 2.9
+"""Inches of a page, of a row's titles and notes, and of the charts below the images."""
 PIXELS_AN_INCH = 200
-GAP = 0.1
-TITLE_HEIGHT = 0.23
-NOTE_HEIGHT = 0.15
-ROW_GAP = 0.14
-MARGIN = 0.06
-ROW_LABEL_WIDTH = 0.26
 
 Picture = NDArray[np.uint8]
 
@@ -82,10 +77,7 @@ class Files:
         """The image of that name, [H, W, 3]. Raises ValueError for a name that isn't there."""
         files = self._files[kind]
         if name not in files:
-            known = sorted(
-                known_name for known_name in files if ("/" in known_name) == ("/" in name)
-            )
-            raise ValueError(f"no {kind} named {name!r}; there are: {', '.join(known)}")
+            raise ValueError(f"no {kind} named {name!r}; there are: {', '.join(sorted(files))}")
         return read_picture(files[name])
 
 
@@ -123,8 +115,9 @@ def saying_missing(draw: Callable[..., Figure]) -> Callable[..., Figure]:
         lines = (f"Missing: {name}. {reason}" for name, reason in missing.items())
         text = "\n".join(textwrap.fill(line, 130) for line in lines)
         with matplotlib.rc_context(STYLE):
-            figure = Figure(figsize=(WIDTH, 0.6)) if long.empty else draw(*arguments)
-            figure.text(0.01, 0, text, fontsize=7, color=MUTED, va="top")
+            empty = Figure(figsize=(WIDTH, 0.6), layout="constrained")
+            figure = empty if long.empty else draw(*arguments)
+            figure.supxlabel(text, x=0.01, ha="left", fontsize=7, color=MUTED)
         return figure
 
     return drawn
@@ -136,7 +129,6 @@ def picture_figure(
     row_labels: Sequence[str] = (),
     tallest: float = 2.6,
     charts: int = 0,
-    chart_height: float = 1.9,
 ) -> tuple[Figure, list[Axes]]:
     """Panels in rows of one height, as wide as the page, with `charts` axes side by side below.
 
@@ -144,87 +136,49 @@ def picture_figure(
     in inches. row_labels: one for each row, written upwards at its left. Returns the figure
     and the axes of the charts.
     """
-    columns = max(len(row) for row in rows)
-    aspects = [
-        max((panel.aspect for row in rows for panel in row[j : j + 1] if panel), default=1.0)
-        for j in range(columns)
-    ]
-    left = ROW_LABEL_WIDTH if row_labels else MARGIN
-    room = WIDTH - left - MARGIN - GAP * (columns - 1)
-    height = min(tallest, room / sum(aspects))
-    # What is narrower than the page stands in its middle.
-    left += (room - height * sum(aspects)) / 2
-    notes = any(panel.note for row in rows for panel in row if panel)
-    row_height = TITLE_HEIGHT + height + (NOTE_HEIGHT if notes else 0) + ROW_GAP
-    below = chart_height + 0.85 if charts else 0
-    total = row_height * len(rows) + below
+    columns = list(zip_longest(*rows))
+    aspects = [max((panel.aspect for panel in column if panel), default=1.0) for column in columns]
+    height = min(tallest, WIDTH / sum(aspects))
+    images_height = len(rows) * (height + TEXT_HEIGHT)
+    below: list[Axes] = []
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(WIDTH, total))
-        for i, row in enumerate(rows):
-            top = i * row_height
-            if row_labels:
-                _write(figure, left - 0.1, top + TITLE_HEIGHT + height / 2, row_labels[i], True)
-            across = left
-            for j, panel in enumerate(row):
-                if panel:
-                    _draw(figure, panel, across, top, height)
-                across += aspects[j] * height + GAP
-        axes = _charts(figure, row_height * len(rows) + 0.35, charts, chart_height)
-    return figure, axes
+        total = images_height + (CHART_HEIGHT if charts else 0)
+        figure = Figure(figsize=(WIDTH, total), layout="constrained")
+        above: Any = figure
+        if charts:
+            above, lower = figure.subfigures(2, 1, height_ratios=(images_height, CHART_HEIGHT))
+            below = list(lower.subplots(1, charts))
+        places = above.subplots(len(rows), len(columns), squeeze=False, width_ratios=aspects)
+        for axes, panels, aspect in zip(places.T, columns, aspects, strict=True):
+            for place, panel in zip(axes, panels, strict=True):
+                _draw(place, panel, height, aspect)
+        for place, text in zip(places[:, 0], row_labels, strict=False):
+            place.set_ylabel(text, fontsize=8, color=INK, fontweight="bold")
+    return figure, below
 
 
-def inch_axes(figure: Figure, left: float, top: float, width: float, height: float) -> Axes:
-    """Axes at a place given in inches from the figure's upper left corner."""
-    across, down = figure.get_size_inches()
-    return figure.add_axes(
-        (left / across, 1 - (top + height) / down, width / across, height / down)
-    )
-
-
-def _charts(figure: Figure, top: float, count: int, height: float) -> list[Axes]:
-    if not count:
-        return []
-    gap, left, right = 0.75, 0.7, 0.15
-    width = (WIDTH - left - right - gap * (count - 1)) / count
-    return [inch_axes(figure, left + i * (width + gap), top, width, height) for i in range(count)]
-
-
-def _draw(figure: Figure, panel: Panel, left: float, top: float, height: float) -> None:
-    width = panel.aspect * height
-    axes = inch_axes(figure, left, top + TITLE_HEIGHT, width, height)
+def _draw(axes: Axes, panel: Panel | None, height: float, aspect: float) -> None:
+    """Show a panel, or nothing, at the left of axes of so many inches and its column's aspect: rows
+    of equal axes have images of one height."""
+    axes.set_box_aspect(1 / aspect)
+    axes.set(xticks=[], yticks=[])
+    axes.grid(False)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    if panel is None:
+        return
     picture, (down, across, _) = panel.image, panel.image.shape
     pixels = round(height * PIXELS_AN_INCH)
     if down > pixels:
         size = max(round(across * pixels / down), 1), pixels
         picture = np.asarray(Image.fromarray(picture).resize(size, Image.Resampling.LANCZOS))
     axes.imshow(picture, aspect="auto", interpolation="antialiased", extent=(0, across, down, 0))
-    axes.grid(False)
-    axes.set(xticks=[], yticks=[])
-    for spine in axes.spines.values():
-        spine.set(visible=True, linewidth=0.5)
+    axes.set_xlim(0, down * aspect)
     if panel.mark:
-        x, y, w, h = panel.mark
+        left, top, wide, high = panel.mark
         for colour, thick in (("white", 2.0), (INK, 0.8)):
-            axes.add_patch(Rectangle((x, y), w, h, fill=False, edgecolor=colour, linewidth=thick))
-    _write(figure, left, top + TITLE_HEIGHT - 0.06, panel.title)
-    if panel.note:
-        base = top + TITLE_HEIGHT + height + NOTE_HEIGHT - 0.01
-        _write(figure, left, base, panel.note, note=True)
-
-
-def _write(
-    figure: Figure, left: float, base: float, text: str, upwards: bool = False, note: bool = False
-) -> None:
-    """Text whose base line (or, upwards, whose middle) lies at a place in inches."""
-    across, down = figure.get_size_inches()
-    figure.text(
-        left / across,
-        1 - base / down,
-        text,
-        fontsize=7 if note else 8,
-        color=MUTED if note else INK,
-        fontweight="normal" if note else "bold",
-        rotation=90 if upwards else 0,
-        ha="right" if upwards else "left",
-        va="center" if upwards else "baseline",
-    )
+            axes.add_patch(
+                Rectangle((left, top), wide, high, fill=False, edgecolor=colour, linewidth=thick)
+            )
+    axes.set_title(panel.title, fontsize=8, pad=3)
+    axes.set_xlabel(panel.note, fontsize=7, color=MUTED, loc="left", labelpad=2)
