@@ -1,6 +1,7 @@
-"""Facts of a run of the style study that its claims need, and the data that they compare."""
+"""Results of a run that the style study's claims compare, and the facts that they need."""
 
-from collections.abc import Collection, Mapping
+import itertools
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +27,8 @@ PHOTOGRAPH = (427, 640)
 class Run:
     """Data that the claims compare, by the names of `Workflow.claims`' files.
 
-    timing: without images that diverged. architectures: by role
+    timing: without images that diverged, whose seconds are of fewer evaluations
+    architectures: by role
     """
 
     runs: pd.DataFrame
@@ -34,7 +36,7 @@ class Run:
     quality: pd.DataFrame
     timing: pd.DataFrame
     loss_timing: pd.DataFrame
-    stylised: pd.DataFrame
+    stylised_runs: pd.DataFrame
     speed: pd.DataFrame
     properties: pd.DataFrame
     flicker: pd.DataFrame
@@ -63,154 +65,142 @@ def read_run(
 ) -> tuple[Run, dict[str, Any]]:
     """Data that the claims compare, and the facts of a run, from the files and settings that
     `Workflow.claims` names."""
-    of = {**frames, "timing": like_for_like(frames["timing"])}
-    run = Run(stylised=of.pop("stylised_runs"), architectures=settings["architectures"], **of)
-    stylised, flicker = run.stylised, run.flicker
-    pixels = stylised["height"] * stylised["width_px"]
-    videos = run.properties.groupby(["painting", "variant"])["file"].agg(set)
-    quality = run.quality
-    first = quality[(quality["version"] == 1) & (quality["experiment"] == "paintings")]
-    wide = run.loss_timing.pivot_table(index="repeat", columns="content_loss", values="seconds")
-    frames_of = flicker.groupby("painting")["ratio"].count()
-    facts = {
-        "pairs": len(first.merge(quality[quality["version"] == 2], on=PAIR)),
-        "timed losses": set(wide),
-        "loss repeats": len(wide.dropna()),
-        "videos": len(videos),
-        "unread": [name for name, files in videos.items() if not {"source", "video"} <= files],
-        "frames": int(frames_of.min()) if len(frames_of) else 0,
-        "timing devices": _not_gpus(run.timing["device"]),
-        "large devices": _not_gpus(stylised.loc[pixels == pixels.max(), "device"]),
-        **_speed_facts(run.speed),
-        **_experiment_facts(run.runs, run),
-        **_timing_facts(run.timing),
-        **_stylised_facts(stylised, settings["timed"], flicker["painting"]),
-        **_setting_facts(settings),
-    }
-    return run, facts
+    timing = frames["timing"]
+    whole = timing[timing["evaluations_done"] == timing["evaluations"]]
+    run = Run(**{**frames, "timing": whole}, architectures=settings["architectures"])
+    return run, facts_of(run, settings)
 
 
 def planned_facts(workflow: Any, on_gpu: bool) -> dict[str, Any]:
     """The facts of a run that has not begun. workflow: the Workflow of its config."""
-    config, settings = workflow.config, workflow.claims[1]
-    runs, timing = pd.DataFrame(workflow.runs), config["timing"]
-    shown = [
-        {"painting": painting, "content": content, "height": height, "width_px": width}
-        # Of a shipped network the config doesn't say how long it was trained: less than an epoch.
-        | {"batches": 0 if kind == "shipped" else config["training"]["schedule"]["batches"]}
-        for painting, kind in workflow.shown.items()
-        for content in workflow.shown_contents
-        for height, width in [config["contents"][content].get("size") or PHOTOGRAPH]
-    ]
-    stylised = pd.DataFrame(shown).assign(
-        width=config["network"]["width"], precision=config["stylised"]["precision"]
+    return facts_of(planned_run(workflow, "GPU" if on_gpu else "cpu"), workflow.claims[1])
+
+
+def planned_run(workflow: Any, device: str) -> Run:
+    """A run that has not begun: its rows, each with 1 for what will be measured."""
+    config, timing, video = workflow.config, workflow.config["timing"], workflow.config["video"]
+    precision = config["stylised"]["precision"]
+    runs = pd.DataFrame(workflow.runs).assign(evaluations_done=1)
+    stylised = _product(painting=workflow.shown, content=workflow.shown_contents)
+    sizes = [config["contents"][name].get("size") or PHOTOGRAPH for name in stylised["content"]]
+    # Of a shipped network the config doesn't say how long it was trained: less than an epoch.
+    batches = {"shipped": 0, "plain": config["training"]["schedule"]["batches"]}
+    choices = {r: timed_choices(NOTEBOOK, workflow.architectures[r]) for r in PAPER_ARCHITECTURES}
+    precisions = {role: choice.precision for role, choice in choices.items()}
+    timed = _product(
+        backbone=[*choices, "network"], size=timing["sizes"], image=range(timing["photographs"])
     )
-    video, losses = config["video"], timing["losses"]
-    devices = [] if on_gpu else ["the processor"]
-    precisions = {
-        timed_choices(NOTEBOOK, config["backbones"][role]["architecture"]).precision
-        for role in PAPER_ARCHITECTURES
-    }
-    sizes = set(PAPER_SIZES) & set(timing["sizes"])
-    images = min(timing["notebook"], timing["photographs"])
-    first = runs[runs["experiment"] == "paintings"]
-    return {
-        "pairs": len(first.merge(stylised[PAIR], on=PAIR)),
-        "timed losses": set(CONTENT_LOSSES),
-        "loss repeats": losses["repeats"],
-        "videos": len(workflow.filmed),
-        "video batches": int(video["batch"] > 1 and len(workflow.filmed) > 0),
-        "video repeats": video["speed"]["repeats"] * len(workflow.filmed),
-        "frames": video["film"]["frames"] - 1,
-        "timing devices": devices,
-        "large devices": devices,
-        "timing precision": precisions | {config["stylised"]["precision"]},
-        "notebook precision": precisions,
-        "notebook evaluations": timing["evaluations"],
-        "compared images": timing["notebook"] if PAPER_SIZE in sizes else 0,
-        "timed images": images if sizes == set(PAPER_SIZES) else 0,
-        **_experiment_facts(runs),
-        **_stylised_facts(
-            stylised, settings["timed"], {painting for painting, _ in workflow.filmed}
+    first = timed["backbone"] != "network"
+    filmed = [painting for painting, _ in workflow.filmed]
+    return Run(
+        runs=runs,
+        history=runs[["experiment", "run"]].assign(evaluation=1, total=1.0),
+        quality=pd.concat([runs.assign(version=1), stylised.assign(version=2)]).assign(
+            ssim_luma=1.0
         ),
-        **_setting_facts(settings),
-    }
+        timing=timed.assign(
+            version=first.map({True: 1, False: 2}),
+            evaluations=timing["evaluations"],
+            seconds=1.0,
+            device=device,
+            precision=timed["backbone"].map({**precisions, "network": precision}),
+        )[~first | (timed["image"] < timing["notebook"])],
+        loss_timing=_product(
+            repeat=range(timing["losses"]["repeats"]),
+            content_loss=workflow.names("content_loss", "losses"),
+        ).assign(seconds=1.0),
+        stylised_runs=stylised.assign(
+            height=[height for height, _ in sizes],
+            width_px=[width for _, width in sizes],
+            batches=stylised["painting"].map(workflow.shown).map(batches),
+            width=config["network"]["width"],
+            device=device,
+            precision=precision,
+        ),
+        speed=_product(
+            painting=filmed, repeat=range(video["speed"]["repeats"]), batch={1, video["batch"]}
+        ).assign(variant="", frames_per_second=1.0),
+        properties=_product(painting=filmed, file=["source", "video"]).assign(variant=""),
+        flicker=_product(painting=filmed, frame=range(1, video["film"]["frames"])).assign(
+            ratio=1.0
+        ),
+        architectures=workflow.architectures,
+    )
 
 
-def like_for_like(timing: pd.DataFrame) -> pd.DataFrame:
-    """Seconds without images that diverged: theirs are of fewer evaluations."""
-    return timing[timing["evaluations_done"] == timing["evaluations"]]
+def _product(**columns: Iterable[Any]) -> pd.DataFrame:
+    """A row for each combination of these values."""
+    return pd.DataFrame(list(itertools.product(*columns.values())), columns=list(columns))
 
 
-def by_image(timing: pd.DataFrame, backbone: str, size: int) -> pd.Series:
-    """Seconds of each image, repeats averaged."""
-    cells = timing[(timing["backbone"] == backbone) & (timing["size"] == size)]
-    return cells.groupby("image")["seconds"].mean()
-
-
-def _setting_facts(settings: Mapping[str, Any]) -> dict[str, Any]:
-    roles = settings["architectures"]
+def facts_of(run: Run, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts of a run. settings: of `Workflow.claims`."""
+    first = run.quality[(run.quality["version"] == 1) & (run.quality["experiment"] == "paintings")]
+    second = run.quality[run.quality["version"] == 2]
+    repeats = run.loss_timing.pivot_table(
+        index="repeat", columns="content_loss", values="seconds"
+    ).dropna()
+    roles = run.architectures
     return {
+        "pairs": len(first.merge(second, on=PAIR)),
+        "timed losses": set(run.loss_timing["content_loss"]),
+        "loss repeats": len(repeats),
         "roles": {f"{role} {roles[role]}" for role in PAPER_ARCHITECTURES},
         "judge": not roles["validation"].startswith("narrow"),
         "photographs": {settings["photographs"]},
         "film": {settings["film"]},
+        **_experiment_facts(run),
+        **_timing_facts(run.timing),
+        **_stylised_facts(run, settings["timed"]),
+        **_video_facts(run),
     }
 
 
-def _experiment_facts(runs: pd.DataFrame, run: Run | None = None) -> dict[str, Any]:
-    """Backbones, evaluations and precision of each experiment, and what single ones are about; with
-    a run that has ended also what its histories and images lack."""
+def _experiment_facts(run: Run) -> dict[str, Any]:
+    """Backbones, evaluations and precision of each experiment, runs whose history is not whole, and
+    what single experiments are about and have images of."""
     facts: dict[str, Any] = {}
-    of = {name: described(runs, name) for name in EXPERIMENTS}
-    for name, chosen in of.items():
-        pairs = chosen[["architecture", "weights"]].drop_duplicates().itertuples(index=False)
+    images = run.quality[run.quality["version"] == 1].dropna(subset="ssim_luma")
+    measured = {}
+    for name in EXPERIMENTS:
+        chosen = run.chosen(name)
+        measured[name] = chosen[chosen["run"].isin(images.loc[images["experiment"] == name, "run"])]
+        lengths = run.history[run.history["experiment"] == name].groupby("run")["evaluation"]
+        done = chosen.set_index("run")["evaluations_done"]
+        whole = lengths.nunique().reindex(done.index, fill_value=0) >= done
         facts |= {
-            f"{name} backbones": {f"{architecture} {weights}" for architecture, weights in pairs},
+            f"{name} backbones": set(chosen["architecture"] + " " + chosen["weights"]),
             f"{name} evaluations": int(chosen["evaluations"].min()) if len(chosen) else 0,
             f"{name} precision": set(chosen["precision"]),
+            f"{name} cut": [str(cut_run) for cut_run in done.index[~whole]],
         }
-        if run is not None:
-            by_run = run.history[run.history["experiment"] == name].groupby("run")["evaluation"]
-            evaluations_done = chosen.set_index("run")["evaluations_done"]
-            whole = (
-                by_run.nunique().reindex(evaluations_done.index, fill_value=0) >= evaluations_done
-            )
-            facts[f"{name} cut"] = [str(cut_run) for cut_run in evaluations_done.index[~whole]]
-    optimizers, sizes, starts = of["optimizers"], of["sizes"], of["initialisations"]
-    authors, losses = optimizers[optimizers["rates"] == "authors"], of["losses"]
-    seen = losses
-    shown, backbones = authors, of["backbones"]
-    if run is not None:
-        first = run.quality[run.quality["version"] == 1].dropna(subset="ssim_luma")
-        images = first.groupby("experiment")["run"].agg(set)
-        shown = authors[authors["run"].isin(images.get("optimizers", []))]
-        starts = starts[starts["run"].isin(images.get("initialisations", []))]
-        backbones = backbones[backbones["run"].isin(images.get("backbones", []))]
-        finite = run.history[np.isfinite(run.history["total"])]
-        ended = finite.loc[finite["experiment"] == "losses", "run"]
-        losses = losses[losses["run"].isin(ended)]
-        seen = of["losses"][of["losses"]["run"].isin(images.get("losses", []))]
-    vggs = optimizers["architecture"].nunique()
-    contents = of["initialisations"][PAIR].drop_duplicates()
+    backbones, losses = run.chosen("backbones"), run.chosen("losses")
+    optimizers, sizes = run.chosen("optimizers"), run.chosen("sizes")
+    finite = run.history[np.isfinite(run.history["total"])]
+    ended = finite.loc[finite["experiment"] == "losses", "run"]
+    authors, shown = (
+        rows[rows["rates"] == "authors"] for rows in (optimizers, measured["optimizers"])
+    )
+    vggs, contents = optimizers["architecture"].nunique(), run.chosen("initialisations")[PAIR]
     return facts | {
-        "backbones sizes": set(of["backbones"]["size"].astype(int)),
-        "backbones roles": set(of["backbones"]["backbone"]),
-        "backbones measured": set(backbones["backbone"]),
-        "losses measured": set(seen["content_loss"]),
-        "losses kinds": set(losses["content_loss"]),
-        "optimizers run": _in_every(authors, "optimizer", vggs),
-        "optimizers measured": _in_every(shown, "optimizer", vggs),
+        "backbones sizes": set(backbones["size"].astype(int)),
+        "backbones roles": set(backbones["backbone"]),
+        "backbones measured": set(measured["backbones"]["backbone"]),
+        "losses measured": set(measured["losses"]["content_loss"]),
+        "losses kinds": set(losses.loc[losses["run"].isin(ended), "content_loss"]),
+        "optimizers run": _in_every(authors, "optimizer", ["architecture"], vggs),
+        "optimizers measured": _in_every(shown, "optimizer", ["architecture"], vggs),
         "optimizers equal": optimizers["evaluations"].nunique() == 1,
-        "starts": _in_every(starts, "initialisation", len(contents)),
+        "starts": _in_every(
+            measured["initialisations"], "initialisation", PAIR, len(contents.drop_duplicates())
+        ),
         "sizes rates": set(sizes["rates"]),
         "sizes cases": set(sizes["backbone"] + " " + sizes["size"].astype(str)),
     }
 
 
-def _in_every(rows: pd.DataFrame, column: str, groups: int) -> set[str]:
-    """Values that stand in as many groups as there are."""
-    keys = ["architecture"] if column == "optimizer" else PAIR
+def _in_every(rows: pd.DataFrame, column: str, keys: list[str], groups: int) -> set[str]:
+    """Values that stand in as many groups of `keys` as there are."""
     counts = rows[[column, *keys]].drop_duplicates()[column].value_counts()
     return set(counts.index[counts >= groups])
 
@@ -225,6 +215,7 @@ def _timing_facts(timing: pd.DataFrame) -> dict[str, Any]:
         )
 
     return {
+        "timing devices": _not_gpus(timing["device"]),
         "timing precision": set(timing["precision"]),
         "notebook precision": set(first["precision"]),
         "notebook evaluations": int(first["evaluations"].min()) if len(first) else 0,
@@ -236,16 +227,26 @@ def _timing_facts(timing: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _stylised_facts(stylised: pd.DataFrame, timed: str, filmed: Collection[str]) -> dict[str, Any]:
+def by_image(timing: pd.DataFrame, backbone: str, size: int) -> pd.Series:
+    """Seconds of each image, repeats averaged."""
+    cells = timing[(timing["backbone"] == backbone) & (timing["size"] == size)]
+    return cells.groupby("image")["seconds"].mean()
+
+
+def _stylised_facts(run: Run, timed: str) -> dict[str, Any]:
     """Widths, training and precision of the networks that made certain images."""
+    stylised = run.stylised_runs
     pixels = stylised["height"] * stylised["width_px"]
     chosen = {
         "timed": stylised[stylised["painting"] == timed],
         "large": stylised[pixels == pixels.max()],
         "all": stylised,
-        "filmed": stylised[stylised["painting"].isin(filmed)],
+        "filmed": stylised[stylised["painting"].isin(run.flicker["painting"])],
     }
-    facts: dict[str, Any] = {"pixels": int(pixels.max()) if len(pixels) else 0}
+    facts: dict[str, Any] = {
+        "pixels": int(pixels.max()) if len(pixels) else 0,
+        "large devices": _not_gpus(chosen["large"]["device"]),
+    }
     for name, rows in chosen.items():
         facts |= {
             f"{name} widths": set(rows["width"].astype(int)),
@@ -255,12 +256,17 @@ def _stylised_facts(stylised: pd.DataFrame, timed: str, filmed: Collection[str])
     return facts
 
 
-def _speed_facts(speed: pd.DataFrame) -> dict[str, Any]:
-    """Batches larger than one frame that were timed beside it, and how often."""
-    wide = rates(speed)
+def _video_facts(run: Run) -> dict[str, Any]:
+    """Videos and frames, and how often batches of several frames were timed beside one frame."""
+    videos = run.properties.groupby(["painting", "variant"])["file"].agg(set)
+    frames = run.flicker.groupby("painting")["ratio"].count()
+    wide = rates(run.speed)
     several = [batch for batch in map(int, wide.columns) if batch > 1] if 1 in wide else []
     best = wide[several].mean().idxmax() if several else None
     return {
+        "videos": len(videos),
+        "unread": [name for name, files in videos.items() if not {"source", "video"} <= files],
+        "frames": int(frames.min()) if len(frames) else 0,
         "video batches": len(several),
         "video repeats": len(wide[[1, best]].dropna()) if several else 0,
     }
