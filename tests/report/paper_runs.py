@@ -111,7 +111,7 @@ def below(column: str, value: float) -> Change:
 def style_frames() -> dict[str, pd.DataFrame]:
     """A GPU, ImageNet's weights, the paper's evaluations."""
     gpu = synthetic_style.GPU
-    experiments = synthetic_style.runs_and_histories(paper=True, evaluations=700, device=gpu)
+    experiments = synthetic_style.runs_and_histories()
     timing = synthetic_style.timing_images(
         sizes=(256, 512, 1024), images=20, evaluations=700, device=gpu
     )

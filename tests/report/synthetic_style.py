@@ -1,7 +1,7 @@
 """Made-up but plausible results of the style study, for tests alone."""
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,26 +20,29 @@ OPTIMIZERS = {
     ("adam", "tuned"): (3e-3, "finished"),
     ("sgd", "tuned"): (2e-2, "diverged"),
 }
-SIZES = {False: (64, 96, 144), True: (128, 512, 1024)}
+SIZES = (128, 512, 1024)
 ENDS = {"content": 0.62, "noise": 0.21, "style": 0.15}
 
 
 def photograph(name: str, size: tuple[int, int]) -> Image.Image:
-    """Soft coloured shapes of so many pixels (width, height), different for each name."""
-    random = np.random.default_rng(sum(map(ord, name)))
-    width, height = size
-    y, x = np.mgrid[0 : 1 : height * 1j, 0 : 1 : width * 1j]
-    layers = []
-    for _ in range(3):
-        a, b, c = random.uniform(2, 9, 3)
-        layers.append(0.5 + 0.25 * np.sin(a * x + c) + 0.25 * np.cos(b * y * (1 + x)))
-    return Image.fromarray((255 * np.stack(layers, -1)).clip(0, 255).astype(np.uint8))
+    """Coarse coloured shades of so many pixels (width, height), different for each name."""
+    shades = np.random.default_rng(sum(map(ord, name))).integers(0, 256, (4, 5, 3), np.uint8)
+    return Image.fromarray(shades).resize(size, Image.Resampling.BICUBIC)
+
+
+def pictures(folder: Path, names: Iterable[str]) -> list[Path]:
+    """A small picture for each name, `folder`/name.png."""
+    paths = [folder / f"{name}.png" for name in names]
+    for path in paths:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        photograph(path.stem, (32, 24)).save(path)
+    return paths
 
 
 def runs_and_histories(
-    *, paper: bool, evaluations: int, device: str
+    evaluations: int = 700, device: str = GPU
 ) -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
-    """runs.csv and history.csv of every experiment."""
+    """runs.csv and history.csv of every experiment, by VGG-19 and AlexNet."""
     settings: dict[str, list[dict[str, object]]] = {
         "backbones": [{"backbone": "vgg"}, {"backbone": "alexnet"}],
         "losses": [{"content_loss": name} for name in ("l1", "smooth_l1", "huber", "mse")],
@@ -47,49 +50,49 @@ def runs_and_histories(
         "initialisations": [{"initialisation": i} for i in ENDS],
         "presets": [{"preset": p} for p in ("paper", "authors", "tuned")],
         "paintings": [{"painting": p, "content": c} for p in PAINTINGS for c in CONTENTS],
-        "sizes": [{"backbone": b, "size": s} for b in ("vgg", "alexnet") for s in SIZES[paper]],
+        "sizes": [{"backbone": b, "size": s} for b in ("vgg", "alexnet") for s in SIZES],
     }
     experiments = {}
     for experiment, varied in settings.items():
         runs, histories = [], []
         for change in varied:
-            run = "-".join(str(value) for value in change.values())
-            row = _run_row(experiment, run, change, paper, evaluations, device)
+            row = _run_row(experiment, change) | {"evaluations": evaluations, "device": device}
             history = _history(row, evaluations)
             last = history.iloc[-1]
             row |= {f"{name}_loss_final": last[name] for name in ("content", "style", "total")}
-            row |= {"evaluations_done": len(history), "seconds": last["seconds"], "batch": 1}
+            row |= {"evaluations_done": len(history), "seconds": last["seconds"]}
             row |= {"relative_loss_final": last["total"] / history["total"].iloc[0]}
-            row |= {"device": device, "precision": "float32"}
             runs.append(row)
             histories.append(history)
         experiments[experiment] = (pd.DataFrame(runs), pd.concat(histories, ignore_index=True))
     return experiments
 
 
-def _run_row(
-    experiment: str, run: str, change: dict[str, object], paper: bool, evaluations: int, device: str
-) -> dict[str, object]:
+def _run_row(experiment: str, change: dict[str, object]) -> dict[str, object]:
     row: dict[str, object] = {
-        **{"experiment": experiment, "run": run, "content": CONTENTS[0], "painting": PAINTINGS[0]},
-        **{"backbone": "vgg", "preset": "tuned", "rates": "authors", "optimizer": "lbfgs"},
-        **{"content_loss": "mse", "initialisation": "content", **change},
+        "experiment": experiment,
+        "run": "-".join(str(value) for value in change.values()),
+        "content": CONTENTS[0],
+        "painting": PAINTINGS[0],
+        "backbone": "vgg",
+        "weights": "imagenet",
+        "preset": "tuned",
+        "rates": "authors",
+        "optimizer": "lbfgs",
+        "content_loss": "mse",
+        "initialisation": "content",
+        "size": 512,
+        "batch": 1,
+        "precision": "float32",
+        **change,
     }
-    alexnet = row["backbone"] == "alexnet"
-    of_vgg, of_alexnet = ("vgg19", "alexnet") if paper else ("vgg16", "narrow_alexnet")
-    status = OPTIMIZERS[str(row["optimizer"]), str(row["rates"])][1]
-    if experiment != "optimizers":
-        status = "diverged" if alexnet and change.get("size") == 1024 else "finished"
-    return row | {
-        "architecture": of_alexnet if alexnet else of_vgg,
-        "weights": "imagenet" if paper else "embedded" if alexnet else "hed",
-        "size": change.get("size", 512 if paper else 128),
-        "height": 512 if paper else 96,
-        "width": 512 if paper else 128,
-        "evaluations": evaluations,
-        "status": status,
-        "reason": "" if status == "finished" else "the loss rose above its first value",
-    }
+    row["architecture"] = "alexnet" if row["backbone"] == "alexnet" else "vgg19"
+    row["status"] = "finished"
+    if experiment == "optimizers":
+        row["status"] = OPTIMIZERS[str(row["optimizer"]), str(row["rates"])][1]
+    elif (row["backbone"], row["size"]) == ("alexnet", 1024):
+        row["status"] = "diverged"
+    return row
 
 
 def _history(row: dict[str, object], evaluations: int) -> pd.DataFrame:
@@ -230,43 +233,3 @@ def flicker(painting: str, variant: str, frames: int, mean: float) -> pd.DataFra
             "valid_percent": 93.0,
         }
     )
-
-
-def write_results(folder: Path, side: int) -> dict[str, Any]:
-    """Write what figures read below `folder`, pictures `side` pixels high; the files by name."""
-
-    def picture(path: str, name: str, size: tuple[int, int] = (side * 4 // 3, side)) -> str:
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        photograph(name, size).save(folder / path)
-        return str(folder / path)
-
-    def table(path: str, frame: pd.DataFrame) -> str:
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        frame.to_csv(folder / path, index=False)
-        return str(folder / path)
-
-    experiments = runs_and_histories(paper=False, evaluations=60, device=CPU)
-    files: dict[str, Any] = {
-        "contents": [picture(f"contents/{n}.png", n) for n in CONTENTS],
-        "paintings": [picture(f"paintings/{n}.png", n) for n in PAINTINGS],
-        "losses": table("losses.csv", timing_losses()),
-        "quality": table("quality.csv", quality(experiments)),
-    }
-    for experiment, (runs, history) in experiments.items():
-        files[f"{experiment}_runs"] = table(f"{experiment}/runs.csv", runs)
-        files[f"{experiment}_history"] = table(f"{experiment}/history.csv", history)
-        files[f"{experiment}_images"] = [
-            picture(f"{experiment}/{row['run']}.png", f"{row['content']}+{row['painting']}")
-            for _, row in runs.iterrows()
-        ]
-    origins = {"swirls": "trained", "waves": "shipped"}
-    files["stylised_runs"] = [
-        table(f"stylised/{name}/runs.csv", stylised_runs(name, origin))
-        for name, origin in origins.items()
-    ]
-    files["stylised"] = [
-        picture(f"stylised/{name}/{content}.png", f"{content}*{name}")
-        for name in origins
-        for content in CONTENTS
-    ]
-    return files

@@ -39,6 +39,7 @@ def here(tmp_path, monkeypatch) -> Path:
         write_image(name, smooth(*shape))
     write_image("small.png", smooth(20, 90))
     write_image("plain.png", torch.full((3, 80, 80), 0.5))
+    write_image("dot.png", torch.rand(3, 1, 1))
     return tmp_path
 
 
@@ -52,9 +53,6 @@ def test_each_option_changes_the_image_and_the_same_command_repeats_it():
         "plain": (),
         "one scale": ("--evaluations", "4"),
         "stroke": ("--style-scale", "0.7"),
-        "content": ("--content-weight", "1"),
-        "style": ("--style-weight", "0.1"),
-        "smooth": ("--tv-weight", "20"),
         "luma": ("--keep-colours",),
     }
     brief = ("--evaluations", "2,2,2")
@@ -132,10 +130,13 @@ def test_of_a_folder_what_had_ended_is_not_done_again(monkeypatch):
         (["--style", "small.png"], "small.png: a painting of 90x20 pixels; expected at least 64"),
         (["--style", "plain.png"], "plain.png: every pixel has one colour"),
         (["--style-scale", "0.1"], "--style-scale 0.1: a painting of 6x6 pixels; --optimize expec"),
+        (["dot.png"], "dot.png: an image of 1x1 pixels; --optimize expects at least 16 along both"),
     ],
 )
 def test_what_cannot_be_is_said_in_one_message(arguments, message, capsys):
-    assert main([*COMMAND, *arguments, "-o", "x.png"]) == 2
+    inputs = arguments if "dot.png" in arguments else ["in/a.png", *arguments]
+    options = [*COMMAND[2:], *inputs]
+    assert main(["stylize", *options, "-o", "x.png"]) == 2
     said = capsys.readouterr().err
     assert message in said and "Traceback" not in said
     assert not Path("x.png").exists() and not Path("x.png.unfinished").exists()

@@ -133,16 +133,6 @@ def write_clip(frames: int) -> None:
         container.mux(stream.encode(None))
 
 
-def test_a_video_keeps_its_frames_and_size(here):
-    av = pytest.importorskip("av")
-    write_clip(5)
-    assert main(["stylize", "clip.mp4", "--style", "net.safetensors", "-o", "out", *EXACT]) == 0
-    with av.open("out/clip.mp4") as container:
-        video = container.streams.video[0]
-        assert (video.width, video.height) == (48, 32)
-        assert sum(1 for _ in container.decode(video)) == 5
-
-
 def test_that_an_input_is_painted_smaller_is_said_once(here, capsys):
     """A film of 20 frames goes through the network in three batches."""
     write_clip(20)
@@ -155,16 +145,6 @@ def test_that_an_input_is_painted_smaller_is_said_once(here, capsys):
         ["in/a.png:", "21x30"],
         ["in/b.png:", "40x24"],
     ]
-
-
-def test_optimize_says_what_is_too_small_and_does_the_others(here, capsys):
-    write_image("in/dot.png", torch.rand(3, 1, 1))
-    command = ["stylize", "in", "--optimize", "--evaluations", "1", "-o", "out"]
-    write_image("painting.png", torch.rand(3, 70, 66))
-    assert main([*command, "--style", "painting.png"]) == 2
-    said = capsys.readouterr().err
-    assert "in/dot.png: an image of 1x1 pixels; --optimize expects at least 16 along both" in said
-    assert sorted(path.name for path in Path("out").iterdir()) == ["a.png", "b.png"]
 
 
 @pytest.mark.parametrize(

@@ -154,15 +154,3 @@ def test_what_does_not_decide_a_claim_leaves_it_as_it_is(run, claim, name, chang
 @pytest.mark.parametrize(("name", "change", "facts"), UNMET)
 def test_what_a_run_lacks_is_read_from_its_files(run, name, change, facts):
     assert facts <= run.changed(name, change).unmet("style")
-
-
-def test_other_backbones_and_few_evaluations_test_no_claim_but_show_it():
-    demo = made.runs_and_histories(paper=False, evaluations=60, device=made.CPU)
-    run = paper_run("style")
-    for place, name in enumerate(("style_runs", "style_history")):
-        frame = pd.concat([both[place] for both in demo.values()], ignore_index=True)
-        run = run.changed(name, lambda _, frame=frame: frame)
-    for claim in ("style-lbfgs-lowest", "style-sgd-fails", "style-content-init"):
-        verdict = run.verdicts("style")[claim]
-        assert "vgg16 hed here" in verdict.reason
-        assert any(character.isdigit() for character in verdict.measured)

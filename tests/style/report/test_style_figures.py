@@ -3,7 +3,6 @@
 import base64
 import io
 import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -26,19 +25,25 @@ from triptych.style.report.figures_losses import (
 from triptych.style.report.panels import Files, Panel, picture_figure
 from triptych.style.report.runs import history_long, results_long, styles_long
 
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tree")
-    return made.write_results(folder, side=24)
+EXPERIMENTS = made.runs_and_histories(evaluations=60)
 
 
-def panel(height, width, title="x"):
-    return Panel(np.full((height, width, 3), 90, np.uint8), title)
+def drawn(name):
+    """An experiment's results, and its losses by evaluation."""
+    runs, history = EXPERIMENTS[name]
+    return results_long(runs, scale="demo"), history_long(history, runs, scale="demo")
 
 
-def of(files, results):
-    return Files(result=results, content=files["contents"], painting=files["paintings"])
+def files(folder, results):
+    return Files(
+        result=made.pictures(folder / "results", results),
+        content=made.pictures(folder / "contents", made.CONTENTS),
+        painting=made.pictures(folder / "paintings", made.PAINTINGS),
+    )
+
+
+def panel(height, width):
+    return Panel(np.full((height, width, 3), 90, np.uint8), "x")
 
 
 def texts(figure):
@@ -84,57 +89,51 @@ def test_the_detail_is_where_the_contours_are():
     assert abs(left - 90) <= 15 and abs(top - 60) <= 10
 
 
-def test_optimizers_have_a_row_for_each_kind_of_rates_and_say_how_they_ended(files):
-    long = results_long(pd.read_csv(files["optimizers_runs"]), scale="demo")
-    figure = optimizer_images_figure(long, of(files, files["optimizers_images"]))
-    said = texts(figure)
+def test_optimizers_have_a_row_for_each_kind_of_rates_and_say_how_they_ended(tmp_path):
+    long, _ = drawn("optimizers")
+    said = texts(optimizer_images_figure(long, files(tmp_path, set(long["run"]))))
     assert said.count("L-BFGS") == said.count("Adam") == said.count("SGD") == 2
-    rates = {f"VGG-16 (hed), {rates} rates" for rates in ("authors'", "tuned")}
+    rates = {f"VGG-19, {rates} rates" for rates in ("authors'", "tuned")}
     assert {*rates, "diverged: last good state"} <= set(said)
 
 
-def test_a_missing_result_is_named(files):
-    long = results_long(pd.read_csv(files["paintings_runs"]), scale="demo")
+def test_a_missing_result_is_named(tmp_path):
+    long, _ = drawn("paintings")
     with pytest.raises(ValueError, match="no result named 'swirls-lake'"):
-        paintings_figure(long, of(files, [Path("other.png")]))
+        paintings_figure(long, files(tmp_path, ["other"]))
 
 
-def test_loss_curves_draw_the_relative_totals(files):
-    runs, history = (pd.read_csv(files[f"backbones_{kind}"]) for kind in ("runs", "history"))
-    long = history_long(history, runs, scale="demo")
-    axes = backbones_figure(long, Files()).axes[0]
-    assert axes.get_yscale() == "log"
-    drawn = {line.get_label(): np.asarray(line.get_ydata()) for line in axes.lines}
+def test_loss_curves_draw_the_relative_totals():
+    axes = backbones_figure(drawn("backbones")[1], Files()).axes[0]
+    lines = {line.get_label(): np.asarray(line.get_ydata()) for line in axes.lines}
+    history = EXPERIMENTS["backbones"][1]
     totals = history[history["run"] == "vgg"]["total"].to_numpy()
-    np.testing.assert_allclose(drawn["VGG-16 (hed)"], totals / totals[0])
+    np.testing.assert_allclose(lines["VGG-19"], totals / totals[0])
+    assert axes.get_yscale() == "log"
 
 
-def test_a_run_that_diverged_ends_in_a_cross(files):
-    runs, history = (pd.read_csv(files[f"optimizers_{kind}"]) for kind in ("runs", "history"))
-    long = history_long(history, runs, scale="demo")
-    authors, tuned = optimizers_figure(long, Files()).axes
-    crosses = [
-        [line for line in axes.lines if line.get_marker() == "x"] for axes in (authors, tuned)
-    ]
-    assert not crosses[0] and len(crosses[1]) == 1
-    assert (
-        crosses[1][0].get_xdata()[0] == history[history["run"] == "sgd-tuned"]["evaluation"].max()
+def test_a_run_that_diverged_ends_in_a_cross():
+    history = EXPERIMENTS["optimizers"][1]
+    authors, tuned = optimizers_figure(drawn("optimizers")[1], Files()).axes
+    assert not [line for line in authors.lines if line.get_marker() == "x"]
+    (cross,) = [line for line in tuned.lines if line.get_marker() == "x"]
+    last = history[history["run"] == "sgd-tuned"]["evaluation"].max()
+    assert list(cross.get_xdata()) == [last]
+
+
+def test_each_photograph_stands_below_the_painting_that_its_network_learned_from(tmp_path):
+    runs = pd.concat(
+        [made.stylised_runs("swirls", "trained"), made.stylised_runs("waves", "shipped")]
     )
-
-
-def test_each_photograph_stands_below_the_painting_that_its_network_learned_from(files):
-    runs = pd.concat([pd.read_csv(path) for path in files["stylised_runs"]])
-    contents = list(dict.fromkeys(runs["content"]))
-    long = styles_long(runs, contents, scale="demo")
-    found = of(files, files["stylised"])
+    long = styles_long(runs, made.CONTENTS, scale="demo")
+    pairs = list(zip(long["painting"], long["content"], strict=True))
+    assert pairs == list(zip(["swirls", "waves"], made.CONTENTS, strict=True))
+    found = files(tmp_path, [f"{painting}/{content}" for painting, content in pairs])
     figure = styles_figure(long, found)
-    assert list(zip(long["painting"], long["content"], strict=True)) == [
-        ("swirls", contents[0]),
-        ("waves", contents[1]),
-    ]
     shown = [np.asarray(axes.get_images()[0].get_array()) for axes in figure.axes]
-    for result, (_, row) in zip(shown[2:], long.iterrows(), strict=True):
-        given = found.picture("result", f"{row['painting']}/{row['content']}")
+    for result, (painting, content) in zip(shown[2:], pairs, strict=True):
+        given = found.picture("result", f"{painting}/{content}")
         np.testing.assert_array_equal(result, given)
-    assert [text for text in texts(figure) if text in ("Swirls", "Waves")] == ["Swirls", "Waves"]
-    assert any(text.startswith("trained in this run") for text in texts(figure))
+    said = texts(figure)
+    assert {"Swirls", "Waves"} <= set(said)
+    assert any(text.startswith("trained in this run") for text in said)

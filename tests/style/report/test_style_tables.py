@@ -102,7 +102,7 @@ def test_a_difference_in_time_has_an_interval_and_a_verdict():
 
 
 def test_quality_counts_images_of_one_network_together_and_runs_of_version_1_apart():
-    experiments = made.runs_and_histories(paper=False, evaluations=20, device="cpu")
+    experiments = made.runs_and_histories(evaluations=20)
     stylised = pd.concat(
         [made.stylised_runs("swirls", "trained"), made.stylised_runs("waves", "shipped")]
     )

@@ -1,0 +1,21 @@
+"""`triptych stylize`. Here: styles and paintings that a checkout ships, found without imports."""
+
+import json
+from pathlib import Path
+
+from triptych.core.provenance import SOURCE
+
+
+def shipped_paintings(root: Path = SOURCE) -> dict[str, Path]:
+    """The paintings that a checkout ships, by name."""
+    return {path.stem: path for path in sorted((root / "resources/style/paintings").glob("*.png"))}
+
+
+def shipped_styles(root: Path = SOURCE) -> list[str]:
+    """The styles of the shipped networks, from their headers: importing safetensors is slow."""
+    names: list[str] = []
+    for path in sorted((root / "resources/style/networks").glob("*.safetensors")):
+        with path.open("rb") as file:
+            header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        names += json.loads(header["__metadata__"]["network"])["record"]["styles"]
+    return names

@@ -1,17 +1,16 @@
-"""Networks by name, shipped ones and those of the workflow; paintings; the backbone."""
+"""Networks by name, shipped ones and those of the workflow, and their list; paintings."""
 
-import logging
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from triptych.apps.pictures.optimising_options import shipped_paintings
+from safetensors import SafetensorError
+
+from triptych.apps.pictures import shipped_paintings
 from triptych.core.errors import InputError
 from triptych.core.packages import entry_of, obtain, sources
 from triptych.style.data.image_files import NOT_READ, SUFFIXES
-from triptych.style.network.mixtures import styles_of
-
-logger = logging.getLogger(__name__)
+from triptych.style.network.mixtures import header_of, styles_of
 
 CHECKOUT = Path(__file__).resolve().parents[4]
 NETWORKS = {".safetensors", ".pth", ".pt", ".model"}
@@ -57,7 +56,7 @@ def several() -> Path:
     for entry in catalogue():
         if entry.kind == "shipped" and styles_of(entry.path):
             return entry.path
-    raise InputError("there is no shipped network of several styles; give --network FILE")
+    raise InputError("there is no shipped network of several styles")
 
 
 def find_network(style: str) -> tuple[Path, str, str]:
@@ -122,31 +121,32 @@ def painting_file(name: str) -> Path:
     return path
 
 
-def described(entry: Entry) -> dict[str, Any]:
-    """A row about one network: name, origin, batches, width, painting, file."""
-    from triptych.style.network.network_files import load_network
+def network_list() -> Iterator[str]:
+    """A line for each network, under a heading: name, origin, batches, width, painting, file.
 
-    network, record = load_network(entry.path, entry.painting)
-    return {
-        "name": entry.name,
-        "origin": record.get("origin", entry.kind),
-        "batches": record.get("batches", record.get("batch", "")),
-        "width": network.architecture.width,
-        "painting": painting_of(entry.painting),
-        "file": str(entry.path),
-    }
-
-
-def painting_of(style: str) -> str:
-    """Title, painter and year of a painting in the public domain; "" for another."""
-    known = sources()["wikimedia"]["files"].get(style, {})
-    return f"{known['title']}, {known['artist']}" if "title" in known else ""
-
-
-def backbone_licence() -> str:
-    """Source and licence of the weights that --optimize looks through."""
+    A file that isn't a network's has its fault in the line.
+    """
+    yield f"{'name':<24}{'origin':<22}{'batches':>8}{'width':>7}  painting, file"
+    paintings = sources()["wikimedia"]["files"]
+    for entry in catalogue():
+        try:
+            header = header_of(entry.path)
+            record, width = header["record"], header["architecture"]["width"]
+        except (SafetensorError, OSError, ValueError, KeyError) as problem:
+            yield f"{entry.name:<24}cannot be read: {problem}; {entry.path}"
+            continue
+        origin = record.get("origin", entry.kind)
+        batches = record.get("batches", record.get("batch", ""))
+        known = paintings.get(entry.painting, {})
+        painting = "generated, or your own"
+        if "title" in known:
+            painting = f"{known['title']}, {known['artist']}"
+        columns = f"{entry.name:<24}{origin:<22}{batches!s:>8}{width:>7}"
+        yield f"{columns}  {painting}; {entry.path}"
     packed = entry_of("vgg16")
-    return f"PyPI {packed['package']} {packed['version']}: {packed['licence']}"
+    yield (
+        f"backbone of --optimize: PyPI {packed['package']} {packed['version']}: {packed['licence']}"
+    )
 
 
 def backbone_file() -> Path:

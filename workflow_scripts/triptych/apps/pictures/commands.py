@@ -2,19 +2,12 @@
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from triptych.apps import NOT_USED, add_device, add_quiet, command, show_progress
-from triptych.apps.pictures.optimising_options import (
-    EVALUATIONS,
-    add_options,
-    amount,
-    counts,
-    refuse_without_optimize,
-    shipped_paintings,
-    shipped_styles,
-)
+from triptych.apps.pictures import shipped_paintings, shipped_styles
 from triptych.core.errors import InputError, positive
 
 DESCRIPTION = (
@@ -28,6 +21,9 @@ takes a minute or two.
 """
     + NOT_USED
 )
+
+EVALUATIONS = [80, 60, 30]
+"""Evaluations at each scale, coarse to fine; the last ones by L-BFGS (`scales.refining`)."""
 
 EXAMPLES = """\
 examples:
@@ -68,17 +64,10 @@ def add_commands(commands: Any) -> None:
     parser.add_argument(
         "--size", type=positive, metavar="PIXELS", help="resize the shorter side first"
     )
-    _add_looks(parser)
-    add_device(parser)
-    add_quiet(parser)
-    _add_network_options(parser.add_argument_group("with a network"))
-    _add_optimisation_options(parser.add_argument_group("with --optimize"))
-
-
-def _add_looks(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--style-scale",
-        type=amount,
+        type=_between(0.01, 100),
+        default=1.0,
         metavar="S",
         help="size of the painting relative to the photograph, along their shorter sides; larger "
         "values make larger strokes. A network paints a large photograph at a smaller size, and "
@@ -86,40 +75,35 @@ def _add_looks(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--keep-colours",
-        action="store_const",
-        const="luma",
+        action="store_true",
         help="keep the input's colours; take only lightness from the result",
     )
     parser.add_argument(
         "--strength",
-        type=_part,
+        type=_between(0, 1),
         default=1.0,
-        help="share of the result against the input, 0 to 1 (default: %(default)s)",
+        help="share of the result against the input, 0 to 1 (default: 1)",
     )
-
-
-def _add_network_options(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
+    add_device(parser)
+    add_quiet(parser)
+    parser.add_argument_group("with a network").add_argument(
         "--precision",
         choices=("auto", "float32", "bf16", "fp16"),
         default="auto",
         help="precision of the network; auto: bf16 or fp16 where the device is faster with it, "
         "with the error printed (default: auto)",
     )
-
-
-def _add_optimisation_options(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
+    optimisation = parser.add_argument_group("with --optimize")
+    optimisation.add_argument(
         "--optimize", action="store_true", help="optimise each image (Version 1 of the paper)"
     )
-    group.add_argument(
+    optimisation.add_argument(
         "--evaluations",
-        type=counts,
+        type=_counts,
         metavar="N[,N...]",
         help="loss evaluations at each scale, coarse to fine, each half the size of the next "
         f"(default: {','.join(map(str, EVALUATIONS))})",
     )
-    add_options(group)
 
 
 class _Networks(argparse.Action):
@@ -129,26 +113,26 @@ class _Networks(argparse.Action):
         super().__init__(option_strings, dest, nargs=0, help=help)
 
     def __call__(self, parser: argparse.ArgumentParser, *others: object) -> None:
-        from triptych.apps.pictures.catalogue import backbone_licence, catalogue, described
+        from triptych.apps.pictures.catalogue import network_list
 
-        print(f"{'name':<24}{'origin':<22}{'batches':>8}{'width':>7}  painting, file")
-        for entry in catalogue():
-            try:
-                row = described(entry)
-            except (InputError, OSError) as problem:
-                print(f"{parser.prog}: {problem}", file=sys.stderr)
-            else:
-                print(
-                    f"{row['name']:<24}{row['origin']:<22}{row['batches']!s:>8}{row['width']:>7}"
-                    f"  {row['painting'] or 'generated, or your own'}; {row['file']}"
-                )
-        print(f"backbone of --optimize: {backbone_licence()}")
+        for line in network_list():
+            print(line)
         parser.exit()
 
 
-def _part(text: str) -> float:
-    if not 0 <= (number := float(text)) <= 1:
-        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
+def _counts(text: str) -> list[int]:
+    """Whole numbers of at least 1 between commas."""
+    return [positive(count) for count in text.split(",")]
+
+
+def _between(least: float, most: float) -> Callable[[str], float]:
+    """The argparse type of a number from `least` to `most`."""
+
+    def number(text: str) -> float:
+        if not least <= (value := float(text)) <= most:
+            raise argparse.ArgumentTypeError(f"{text} is not between {least:g} and {most:g}")
+        return value
+
     return number
 
 
@@ -157,7 +141,8 @@ def _stylize(options: argparse.Namespace) -> int:
     for name, value in required.items():
         if not value:
             raise InputError(f"{name} is missing; see triptych stylize --help")
-    refuse_without_optimize(options)
+    if options.evaluations and not options.optimize:
+        raise InputError("--evaluations needs --optimize: a trained network ignores it")
     from triptych.apps.pictures.unfinished import Unfinished
     from triptych.apps.pictures.work_list import work_list
 

@@ -3,7 +3,6 @@
 import argparse
 import hashlib
 import logging
-from collections.abc import Iterable
 from pathlib import Path
 
 import torch
@@ -12,7 +11,7 @@ from torch.nn import functional
 
 from triptych.apps import chosen_device
 from triptych.apps.pictures.catalogue import backbone_file, painting_file
-from triptych.apps.pictures.optimising_options import EVALUATIONS, changes
+from triptych.apps.pictures.commands import EVALUATIONS
 from triptych.apps.pictures.stylizer import Stylizer
 from triptych.apps.pictures.unfinished import Unfinished
 from triptych.apps.pictures.work_list import Item
@@ -62,14 +61,12 @@ class OptimisingStylizer(Stylizer):
         path = painting_file(options.style)
         self.painting = read_image(path)
         check_painting(self.painting, path)
-        self.stroke = options.style_scale or 1.0
+        self.stroke = options.style_scale
         path = backbone_file()
         precision = choose_precision("auto", self.device, "unscaled")
         # The pooling of the preset, whatever the architecture.
         backbone = load_backbone(path, pooling="max")
-        self.choices = preset(
-            "tuned", backbone.architecture.name, precision=precision, **changes(options)
-        )
+        self.choices = preset("tuned", backbone.architecture.name, precision=precision)
         self.backbone = backbone.to(self.device)
         self.finest = refining(self.choices)
         self.scales = scales(options.evaluations or EVALUATIONS)
@@ -132,14 +129,12 @@ class OptimisingStylizer(Stylizer):
         shorter = min(size)
         while shorter > self._least and self._bytes(shape_along(*size, shorter)) > at_hand:
             shorter = int(0.97 * shorter)
-        needed = f"{_text(size)} pixels take {readable(self._bytes(size))} to optimise"
-        longer = max(_size(self.painting)) / min(_size(self.painting))
-        if longer > 4:
-            needed += f", towards a painting of {_text(_size(self.painting))}"
         advice = f"--size {shorter} fits" if shorter > self._least else "no --size fits"
-        if longer > 4:
-            advice += ", or a part of the painting"
-        return f"{needed}, and {readable(at_hand)} may be used: {advice}"
+        return (
+            f"{_text(size)} pixels take {readable(self._bytes(size))} to optimise, towards a "
+            f"painting of {_text(_size(self.painting))}, and {readable(at_hand)} may be used: "
+            f"{advice}"
+        )
 
     def _optimised(self, images: Tensor) -> Tensor:
         painting = self.painting.to(self.device)
@@ -209,15 +204,12 @@ class OptimisingStylizer(Stylizer):
 
     def _fingerprint(self, run: CoarseToFine, images: Tensor) -> str:
         """Digest of all that the result follows from."""
-        settings = [
-            self._origin,
-            self.choices,
-            self.finest,
-            run.scales,
-            self.stroke,
-            str(self.device),
-        ]
-        return _digest(settings, [images, self.painting])
+        choices = [self.choices, self.finest, run.scales, self.stroke, str(self.device)]
+        digest = hashlib.sha256(repr([*self._origin, *choices]).encode())
+        for tensor in (images, self.painting):
+            digest.update(f"{tensor.dtype}{list(tensor.shape)}".encode())
+            digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+        return digest.hexdigest()
 
 
 def _sources() -> list[Path]:
@@ -240,14 +232,3 @@ def _memory_ran_out(problem: BaseException) -> bool:
     """Whether an error is of memory: of a type of its own on a GPU, a RuntimeError on a CPU."""
     kinds = (MemoryError, NoRoomError, torch.OutOfMemoryError)
     return isinstance(problem, kinds) or any(text in str(problem) for text in NO_MEMORY)
-
-
-def _digest(settings: Iterable[object], tensors: Iterable[Tensor]) -> str:
-    """Digest of settings' reprs and of tensors' values."""
-    digest = hashlib.sha256()
-    for setting in settings:
-        digest.update(f"{setting!r}\n".encode())
-    for tensor in tensors:
-        digest.update(f"{tensor.dtype}{list(tensor.shape)}".encode())
-        digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
-    return digest.hexdigest()

@@ -146,4 +146,4 @@ def painted_side(options: argparse.Namespace, painting_size: int | None) -> int:
 
     painting_size: that of the painting which the network learned from
     """
-    return max(1, round((painting_size or PAINTING) / (options.style_scale or 1.0)))
+    return max(1, round((painting_size or PAINTING) / options.style_scale))

