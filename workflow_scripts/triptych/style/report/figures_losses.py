@@ -182,16 +182,16 @@ def _in_order(frame: pd.DataFrame) -> list[str]:
 
 def _seconds(axes: Axes, repeats: pd.DataFrame) -> None:
     """A bar as high as a loss's mean, which is written at its foot, and a dot for each repeat."""
-    wide = repeats.pivot_table(index="repeat", columns="content_loss", values="value")
-    wide = wide[_in_order(repeats)]
+    losses = _in_order(repeats)
+    wide = repeats.pivot_table(index="repeat", columns="content_loss", values="value")[losses]
     # What one round of repeats shares, such as a busy machine, moves its whole line.
     axes.plot(wide.to_numpy().T, color="#c5ccd3", linewidth=0.7)
-    for place, loss in enumerate(wide):
+    for place, loss in enumerate(losses):
         colour, mean = CONTENT_LOSS_LOOKS[loss].colour, wide[loss].mean()
         axes.bar(place, mean, width=0.6, color=colour, alpha=0.28, zorder=1)
         axes.plot([place] * len(wide), wide[loss], "o", markersize=3, color=colour)
         axes.text(place, 0.01 * mean, f"{mean:.3g}", ha="center", va="bottom", fontsize=7.2)
-    axes.set_xticks(range(wide.shape[1]), [CONTENT_LOSS_LOOKS[loss].label for loss in wide])
+    axes.set_xticks(range(len(losses)), [CONTENT_LOSS_LOOKS[loss].label for loss in losses])
     axes.set_ylim(0, repeats["value"].max() * 1.08)
     axes.grid(axis="x", visible=False)
     evaluations, size = (int(repeats[name].iloc[0]) for name in ("evaluations", "size"))

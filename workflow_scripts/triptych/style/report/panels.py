@@ -146,7 +146,8 @@ def picture_figure(
         figure = Figure(figsize=(WIDTH, total), layout="constrained")
         above: Any = figure
         if charts:
-            above, lower = figure.subfigures(2, 1, height_ratios=(images_height, CHART_HEIGHT))
+            halves: Any = figure.subfigures(2, 1, height_ratios=(images_height, CHART_HEIGHT))
+            above, lower = halves
             below = list(lower.subplots(1, charts))
         places = above.subplots(len(rows), len(columns), squeeze=False, width_ratios=aspects)
         for axes, panels, aspect in zip(places.T, columns, aspects, strict=True):
