@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from triptych.style.optimise.choices import NOTEBOOK, timed_choices
-from triptych.style.report.runs import described, history_long
+from triptych.style.report.runs import history_long
 from triptych.style.report.tables import PAPER_ARCHITECTURES, is_gpu
 
 PAPER_SIZE = 512
@@ -43,8 +43,8 @@ class Run:
     architectures: Mapping[str, str]
 
     def chosen(self, experiment: str) -> pd.DataFrame:
-        """An experiment's runs."""
-        return described(self.runs, experiment)
+        """An experiment's runs; none where every picture is missing."""
+        return self.runs[self.runs["experiment"] == experiment].reset_index(drop=True)
 
     def line(self, experiment: str, run: str) -> pd.Series:
         """One run's finite total loss over its first, by evaluation."""

@@ -28,12 +28,12 @@ ONCE = "one run of each: no interval"
 
 def backbones_share_a_trend(run: Run) -> Finding:
     """Smoothed losses with both backbones (Figure 2)."""
-    failures, measured, ends = [], [], []
+    finding, measured, ends = Finding(interval="one run of each backbone: no interval"), [], []
     for _, row in run.chosen("backbones").iterrows():
         name = backbone_name(str(row["architecture"]), str(row["weights"]))
         line = smoothed(run.line("backbones", str(row["run"])))
         if row["status"] != "finished":
-            failures.append(f"{name} {str(row['status']).replace('_', ' ')}")
+            finding.failures.append(f"{name} {str(row['status']).replace('_', ' ')}")
         if line.empty:
             measured.append(f"{name}: no finite loss")
             continue
@@ -41,10 +41,12 @@ def backbones_share_a_trend(run: Run) -> Finding:
         ends.append(line.iloc[-1])
         measured.append(f"{name}: ends at {line.iloc[-1]:.2g} of its first loss")
         if not rise <= RISE:
-            failures.append(f"{name} rises to {rise:.2g} times its lowest loss")
+            finding.failures.append(f"{name} rises to {rise:.2g} times its lowest loss")
     if ends and max(ends) >= ORDER_OF_MAGNITUDE * min(ends):
-        failures.append(f"the final losses differ by a factor of {max(ends) / min(ends):.3g}")
-    return Finding("; ".join(measured), "one run of each backbone: no interval", failures)
+        factor = max(ends) / min(ends)
+        finding.failures.append(f"the final losses differ by a factor of {factor:.3g}")
+    finding.measured = "; ".join(measured)
+    return finding
 
 
 def backbones_look_alike(run: Run) -> Finding:
@@ -59,7 +61,7 @@ def losses_look_alike(run: Run) -> Finding:
 
 def _alike(run: Run, experiment: str, column: str) -> Finding:
     """Structure kept and distance to the painting's colours of an experiment's images."""
-    failures, measured = [], []
+    finding, measured = Finding(interval=ONCE), []
     for (content, painting), runs in run.chosen(experiment).groupby(PAIR, sort=False):
         for measure, name, most in (
             ("ssim_luma", "SSIM", ALIKE_STRUCTURE),
@@ -73,13 +75,14 @@ def _alike(run: Run, experiment: str, column: str) -> Finding:
             texts = (f"{spoken(who)} {value:.2f}" for who, value in values.items())
             measured.append(f"{name}: {', '.join(texts)}")
             if not apart <= most:
-                failures.append(f"{content}, {painting}: {name} differs by {apart:.2f}")
-    return Finding("; ".join(measured), ONCE, failures)
+                finding.failures.append(f"{content}, {painting}: {name} differs by {apart:.2f}")
+    finding.measured = "; ".join(measured)
+    return finding
 
 
 def lbfgs_ends_lowest(run: Run) -> Finding:
     """Final losses of the optimizers (Figure 5)."""
-    failures, measured = [], []
+    finding, measured = Finding(interval=ONCE), []
     for name, of_vgg in _by_vgg(run):
         losses = _final_losses(of_vgg)
         measured += [f"{name}, {text}" for text in _losses_text(losses)]
@@ -89,8 +92,9 @@ def lbfgs_ends_lowest(run: Run) -> Finding:
             loss = authors.get(optimizer, np.inf)
             if optimizer in authors and not lowest < loss:
                 ends = f"{OPTIMIZER_LOOKS[optimizer].label}'s final loss ({_worded(loss)})"
-                failures.append(f"{name}: {ends} is not above L-BFGS's ({_worded(lowest)})")
-    return Finding("; ".join(measured), ONCE, failures)
+                finding.failures.append(f"{name}: {ends} is not above L-BFGS's ({_worded(lowest)})")
+    finding.measured = "; ".join(measured)
+    return finding
 
 
 def _by_vgg(run: Run) -> list[tuple[str, pd.DataFrame]]:
@@ -99,90 +103,88 @@ def _by_vgg(run: Run) -> list[tuple[str, pd.DataFrame]]:
     return [(label(ARCHITECTURE_LABELS, str(name)), rows) for name, rows in grouped]
 
 
+def _by_optimizer(of_vgg: pd.DataFrame) -> pd.DataFrame:
+    """One backbone's runs at the authors' rates, by optimizer."""
+    authors = of_vgg[of_vgg["rates"] == "authors"]
+    return authors.drop_duplicates("optimizer").set_index("optimizer", drop=False)
+
+
 def sgd_fails(run: Run) -> Finding:
     """Losses and images of SGD beside those of L-BFGS (Figures 5 and 6)."""
-    failures: list[str] = []
-    measured: list[str] = []
+    finding, measured = Finding(interval=ONCE), []
     for name, of_vgg in _by_vgg(run):
         measured += [f"{name}, {text}" for text in _losses_text(_final_losses(of_vgg))]
-        authors = of_vgg[of_vgg["rates"] == "authors"].drop_duplicates("optimizer")
-        if {"lbfgs", "sgd"} <= set(authors["optimizer"]):
-            for parts, texts in zip((failures, measured), _sgd(run, authors), strict=True):
-                parts += [f"{name}: {text}" for text in texts]
-    return Finding("; ".join(measured), ONCE, failures)
-
-
-def _sgd(run: Run, authors: pd.DataFrame) -> tuple[list[str], list[str]]:
-    """Failures and what was measured, of one backbone's runs at the authors' rates."""
-    failures, measured = [], []
-    losses = _final_losses(authors)["authors"]
-    sgd, lbfgs = (authors.set_index("optimizer").loc[name] for name in ("sgd", "lbfgs"))
-    if np.isinf(losses["lbfgs"]):
-        failures.append("L-BFGS did not finish either")
-    if not losses["sgd"] >= FAR_ABOVE * losses["lbfgs"]:
-        factor = losses["sgd"] / losses["lbfgs"]
-        failures.append(f"SGD ends at {factor:.3g} times the loss of L-BFGS")
-    line = run.line("optimizers", str(sgd["run"]))
-    rise = float((line / line.cummin()).max()) if len(line) else np.nan
-    measured.append(f"SGD's loss rises to {rise:.3g} times its lowest")
-    if not (rise >= FLUCTUATION or sgd["status"] != "finished"):
-        failures.append(f"SGD's loss never rises above {rise:.3g} times its lowest")
-    sgd_ssim, other = (run.measure("optimizers", str(row["run"])) for row in (sgd, lbfgs))
-    if not (np.isnan(sgd_ssim) or np.isnan(other)):
-        measured.append(f"SSIM: SGD {sgd_ssim:.2f}, L-BFGS {other:.2f}")
-        if sgd["status"] == "finished" and sgd_ssim > NO_STRUCTURE * other:
-            failures.append(
-                f"SGD's image keeps structure (SSIM {sgd_ssim:.2f} against {other:.2f})"
-            )
-    return failures, measured
+        authors = _by_optimizer(of_vgg)
+        if not {"lbfgs", "sgd"} <= set(authors.index):
+            continue
+        failures = []
+        losses = _final_losses(authors)["authors"]
+        sgd, lbfgs = authors.loc["sgd"], authors.loc["lbfgs"]
+        if np.isinf(losses["lbfgs"]):
+            failures.append("L-BFGS did not finish either")
+        if not losses["sgd"] >= FAR_ABOVE * losses["lbfgs"]:
+            factor = losses["sgd"] / losses["lbfgs"]
+            failures.append(f"SGD ends at {factor:.3g} times the loss of L-BFGS")
+        line = run.line("optimizers", str(sgd["run"]))
+        rise = float((line / line.cummin()).max()) if len(line) else np.nan
+        measured.append(f"{name}: SGD's loss rises to {rise:.3g} times its lowest")
+        if not (rise >= FLUCTUATION or sgd["status"] != "finished"):
+            failures.append(f"SGD's loss never rises above {rise:.3g} times its lowest")
+        kept, other = (run.measure("optimizers", str(row["run"])) for row in (sgd, lbfgs))
+        if not (np.isnan(kept) or np.isnan(other)):
+            measured.append(f"{name}: SSIM: SGD {kept:.2f}, L-BFGS {other:.2f}")
+            if sgd["status"] == "finished" and kept > NO_STRUCTURE * other:
+                failures.append(
+                    f"SGD's image keeps structure (SSIM {kept:.2f} against {other:.2f})"
+                )
+        finding.failures += [f"{name}: {text}" for text in failures]
+    finding.measured = "; ".join(measured)
+    return finding
 
 
 def adam_keeps_content(run: Run) -> Finding:
     """Structure that Adam's image keeps beside L-BFGS's (Figure 6)."""
-    failures: list[str] = []
-    unclear: list[str] = []
-    measured = []
+    finding, measured = Finding(interval=ONCE), []
     for name, of_vgg in _by_vgg(run):
-        authors = of_vgg[of_vgg["rates"] == "authors"].drop_duplicates("optimizer")
-        rows = authors.set_index("optimizer")
-        named = rows["run"]
-        if "lbfgs" in rows.index and rows.loc["lbfgs", "status"] != "finished":
-            unclear.append(f"{name}: L-BFGS stopped, and its image is its last good state")
+        authors = _by_optimizer(of_vgg)
+        if "lbfgs" in authors.index and authors.loc["lbfgs", "status"] != "finished":
+            finding.unclear.append(f"{name}: L-BFGS stopped, and its image is its last good state")
         for measure, what in (("ssim_luma", "SSIM"), ("gram_distance", "style distance")):
             adam, lbfgs = (
-                run.measure("optimizers", str(named.get(optimizer, "")), measure)
+                run.measure("optimizers", str(authors["run"].get(optimizer, "")), measure)
                 for optimizer in ("adam", "lbfgs")
             )
             if np.isnan(adam) or np.isnan(lbfgs):
                 continue
             measured.append(f"{name}: {what} Adam {adam:.2f}, L-BFGS {lbfgs:.2f}")
             if not adam > lbfgs:
-                failures.append(f"{name}: Adam's {what} is not above L-BFGS's")
-    return Finding("; ".join(measured), ONCE, failures, unclear)
+                finding.failures.append(f"{name}: Adam's {what} is not above L-BFGS's")
+    finding.measured = "; ".join(measured)
+    return finding
 
 
 def content_start_keeps_structure(run: Run) -> Finding:
     """Structure that images keep by where they start (Section IV-A 2)."""
-    failures, measured = [], []
+    finding, measured = Finding(interval=ONCE), []
+    named = {start: f"from {INITIALISATION_LABELS[start]}" for start in STARTS}
     for (content, _), rows in run.chosen("initialisations").groupby(PAIR, sort=False):
         runs = dict(zip(rows["initialisation"], rows["run"], strict=True))
         structure = {i: run.measure("initialisations", str(runs.get(i, ""))) for i in STARTS}
-        named = {i: f"from {INITIALISATION_LABELS[i]}" for i in STARTS}
-        measured.append(
-            f"{content}: " + ", ".join(f"{named[i]} {structure[i]:.2f}" for i in STARTS)
-        )
-        failures += [
+        texts = (f"{named[start]} {structure[start]:.2f}" for start in STARTS)
+        measured.append(f"{content}: {', '.join(texts)}")
+        finding.failures += [
             f"on {content} a start {named[other]} keeps as much"
             for other in STARTS[1:]
             if structure["content"] <= structure[other]
         ]
-    return Finding("SSIM to the content: " + "; ".join(measured), ONCE, failures)
+    finding.measured = "SSIM to the content: " + "; ".join(measured)
+    return finding
 
 
 def alexnet_fails_when_scaled(run: Run) -> Finding:
     """Whether runs end far above their lowest loss: AlexNet at 1024 pixels alone (Section V-B)."""
+    finding, measured = Finding(interval=ONCE), []
     chosen = run.chosen("sizes")
-    failures, measured = [], []
     for role, size, loses in (
         ("alexnet", 1024, True),
         ("alexnet", 512, False),
@@ -198,8 +200,9 @@ def alexnet_fails_when_scaled(run: Run) -> Finding:
             measured.append(f"{name}: {status.replace('_', ' ')}, {ends}")
             lost = status != "finished" or over >= LOST
             if lost != loses:
-                failures.append(f"{name} {'loses' if lost else 'keeps'} what it had")
-    return Finding("; ".join(measured), ONCE, failures)
+                finding.failures.append(f"{name} {'loses' if lost else 'keeps'} what it had")
+    finding.measured = "; ".join(measured)
+    return finding
 
 
 def _final_losses(chosen: pd.DataFrame) -> dict[str, dict[str, float]]:

@@ -32,11 +32,6 @@ UNITS = {
 }
 
 
-def described(runs: pd.DataFrame, experiment: str) -> pd.DataFrame:
-    """The runs of one experiment; none where every picture is missing."""
-    return runs[runs["experiment"] == experiment].reset_index(drop=True)
-
-
 def history_long(history: pd.DataFrame, runs: pd.DataFrame, *, scale: str) -> pd.DataFrame:
     """Total, style and content loss of these runs over their first total loss.
 
