@@ -1,9 +1,12 @@
-"""`triptych stylize`. Here: styles and paintings that a checkout ships, found without imports."""
+"""`triptych stylize`. Here: what its help names, found without slow imports."""
 
 import json
 from pathlib import Path
 
 from triptych.core.provenance import SOURCE
+
+EVALUATIONS = [80, 60, 30]
+"""Of --optimize at each scale, coarse to fine; the last ones by L-BFGS (`scales.refining`)."""
 
 
 def shipped_paintings(root: Path = SOURCE) -> dict[str, Path]:

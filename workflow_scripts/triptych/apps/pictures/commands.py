@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from triptych.apps import NOT_USED, add_device, add_quiet, command, show_progress
-from triptych.apps.pictures import shipped_paintings, shipped_styles
+from triptych.apps.pictures import EVALUATIONS, shipped_paintings, shipped_styles
 from triptych.core.errors import InputError, positive
 
 DESCRIPTION = (
@@ -21,9 +21,6 @@ takes a minute or two.
 """
     + NOT_USED
 )
-
-EVALUATIONS = [80, 60, 30]
-"""Evaluations at each scale, coarse to fine; the last ones by L-BFGS (`scales.refining`)."""
 
 EXAMPLES = """\
 examples:

@@ -10,8 +10,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from triptych.apps import chosen_device
+from triptych.apps.pictures import EVALUATIONS
 from triptych.apps.pictures.catalogue import backbone_file, painting_file
-from triptych.apps.pictures.commands import EVALUATIONS
 from triptych.apps.pictures.stylizer import Stylizer
 from triptych.apps.pictures.unfinished import Unfinished
 from triptych.apps.pictures.work_list import Item
