@@ -15,7 +15,8 @@ from triptych.style.network.mixtures import header_of, styles_of
 CHECKOUT = Path(__file__).resolve().parents[4]
 NETWORKS = {".safetensors", ".pth", ".pt", ".model"}
 """Suffixes of networks' files, in lower case."""
-SHIPPED, TRAINED = Path("resources/style/networks"), Path("results/style/networks")
+SHIPPED = Path("resources/style/networks")
+TRAINED = Path("results/style/networks")
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ def read_run(
     `Workflow.claims` names."""
     timing = frames["timing"]
     whole = timing[timing["evaluations_done"] == timing["evaluations"]]
-    run = Run(**{**frames, "timing": whole}, architectures=settings["architectures"])
+    run = Run(**dict(frames, timing=whole), architectures=settings["architectures"])
     return run, facts_of(run, settings)
 
 
