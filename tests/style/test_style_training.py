@@ -21,7 +21,7 @@ from triptych.style.network.architecture import Architecture
 from triptych.style.network.initial_weights import initial_network
 from triptych.style.network.network import TransformationNetwork
 from triptych.style.network.perceptual import EVEN, PerceptualLoss
-from triptych.style.network.training import Shown, train
+from triptych.style.network.training import train
 from triptych.style.network.training_data import TrainingSettings, batch_indices, load_batch
 
 CPU = torch.device("cpu")
@@ -33,7 +33,7 @@ def settings(**changes):
     return dataclasses.replace(job.TRAINING, **changes)
 
 
-def run(folder, loss=None, chosen=None, architecture=SMALL, crops=None, stop=None, shown=None):
+def run(folder, loss=None, chosen=None, architecture=SMALL, crops=None, stop=None, **shown):
     chosen, loss = chosen or settings(batches=4), loss or job.loss()
     architecture = dataclasses.replace(architecture, styles=len(loss.paintings))
     return train(
@@ -44,7 +44,7 @@ def run(folder, loss=None, chosen=None, architecture=SMALL, crops=None, stop=Non
         CPU,
         Checkpoint(folder, "x"),
         stop or Never(),
-        shown,
+        **shown,
     )
 
 
@@ -175,12 +175,12 @@ def test_every_checkpoint_is_shown_while_the_training_runs(tmp_path):
         def reason(self):
             seen.append(sorted(path.name for path in (tmp_path / "shown").glob("*.png")))
 
-    shown = Shown(photograph, tmp_path / "shown")
+    shown = {"photograph": photograph, "pictures": tmp_path / "shown"}
     killed = tmp_path / "shown" / f"{PARTIAL}killed.png"
     killed.parent.mkdir()
     killed.touch()
     chosen = settings(batches=6, checkpoint_every=2)
-    made = run(tmp_path / "a", both, chosen, stop=Watching(), shown=shown).checkpoints
+    made = run(tmp_path / "a", both, chosen, stop=Watching(), **shown).checkpoints
     assert not killed.exists()
     assert ["000002.png"] in seen and ["000002.png", "000004.png"] in seen
     plain = run(tmp_path / "b", both, chosen).checkpoints

@@ -13,7 +13,7 @@ from triptych.style.data.shards import Shards
 from triptych.style.network.architecture import Architecture
 from triptych.style.network.initial_weights import finished_network, initial_network
 from triptych.style.network.perceptual import LossSettings
-from triptych.style.network.training import Shown, train
+from triptych.style.network.training import train
 from triptych.style.network.training_data import TrainingSettings
 from triptych.style.network.training_files import read_loss, select, write_training
 
@@ -47,7 +47,8 @@ with job(snakemake):
         device=device,
         checkpoint=Checkpoint(params.checkpoint, fingerprint(settings, data)),
         stop=StopRequest(scheduler_limit(snakemake.resources.get("runtime"))),
-        shown=Shown(photograph, Path(params.shown)),
+        photograph=photograph,
+        pictures=Path(params.shown),
     )
     selected = select(
         trained,

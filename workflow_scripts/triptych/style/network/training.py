@@ -56,15 +56,6 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Shown:
-    """Photograph [3, H, W] that every kept checkpoint of a running training paints, and the folder
-    where its picture is written, {batches}.png."""
-
-    photograph: Tensor | None = None
-    folder: Path | None = None
-
-
-@dataclass(frozen=True)
 class Trained:
     """Checkpoints by their number of batches, and the losses (weighted means, one row a log)."""
 
@@ -80,11 +71,14 @@ def train(
     device: torch.device,
     checkpoint: Checkpoint,
     stop: Stop,
-    shown: Shown | None = None,
+    *,
+    photograph: Tensor | None = None,
+    pictures: Path | None = None,
 ) -> Trained:
     """Train a network of the loss's paintings with Adam (Johnson et al. 2016).
 
-    shown: what every kept checkpoint shows as a picture, at once
+    photograph: [3, H, W], which every kept checkpoint paints; pictures: a folder where what each
+    shows is written at once, as {batches}.png
 
     Moves `network` to the device and trains it in place. Raises `Stopped` after saving when `stop`
     asks, DivergedError when a loss or a weight is not finite or the loss explodes, InputError for
@@ -98,7 +92,9 @@ def train(
     if device.type == "cpu":
         keep_freed_memory()
     folder = Path(checkpoint.path).parent / "kept"
-    run = TrainingRun(network, loss, settings, device, folder, shown)
+    run = TrainingRun(
+        network, loss, settings, device, folder, photograph=photograph, pictures=pictures
+    )
     advice = "Lower style.training.schedule.learning_rate, or train in bf16 or float32."
     loop_settings = LoopSettings(settings.batches, ("batch", "batches"), POLL, advice=advice)
     loop = TrainingLoop(run, loop_settings, checkpoint, lambda: stop.reason)
@@ -125,12 +121,14 @@ class TrainingRun:
         settings: TrainingSettings,
         device: torch.device,
         folder: Path,
-        shown: Shown | None = None,
+        *,
+        photograph: Tensor | None = None,
+        pictures: Path | None = None,
     ) -> None:
         self._loss, self._settings = loss, settings
-        self._shown = shown or Shown()
-        if self._shown.folder is not None:
-            clear_partial(self._shown.folder)  # what a killed training left
+        self._photograph, self._pictures = photograph, pictures
+        if pictures is not None:
+            clear_partial(pictures)  # what a killed training left
         self._device, self._folder = device, folder
         self._network = network.to(device)
         if device.type == "cuda":  # what its tensor cores read without a copy
@@ -266,21 +264,21 @@ class TrainingRun:
 
     def _keep(self) -> None:
         """Write the weights and what they show, as a picture too."""
-        pictures = self._pictures()
-        if self._shown.folder is not None:
-            write_image(self._shown.folder / f"{self.done:06d}.png", pictures)
+        picture = self._picture()
+        if self._pictures is not None:
+            write_image(self._pictures / f"{self.done:06d}.png", picture)
         tensors = {
             name: value.contiguous().cpu() for name, value in self._network.state_dict().items()
         }
-        tensors["sample"] = to_bytes(pictures).cpu()
+        tensors["sample"] = to_bytes(picture).cpu()
         with atomic_path(self._file(self.done)) as temporary:
             save_file(tensors, temporary)
         self._kept.append(self.done)
 
     @torch.no_grad()
-    def _pictures(self) -> Tensor:
-        """Pictures of a checkpoint, side by side: [3, S, W] in [0, 1]."""
-        image, photograph = self._images[:1], self._shown.photograph
+    def _picture(self) -> Tensor:
+        """What a checkpoint shows, side by side: [3, S, W] in [0, 1]."""
+        image, photograph = self._images[:1], self._photograph
         side, first = image.shape[2], self._styles
         network = self._network if first is None else self._network.of_each(first[:1])
         with training_precision(self._device, self._settings.precision):
