@@ -12,17 +12,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import av
+import av.error
+import cv2
 import numpy as np
+from av.audio.stream import AudioStream
+from av.container import InputContainer
+from av.stream import Disposition
+from av.video.frame import VideoFrame
+from av.video.reformatter import Colorspace
 
 from triptych.core.errors import InputError
 from triptych.core.files import not_a_file
-
-if TYPE_CHECKING:
-    from av.audio.stream import AudioStream
-    from av.container import InputContainer
-    from av.video.frame import VideoFrame
 
 logger = logging.getLogger(__name__)
 
@@ -86,8 +89,6 @@ def probe(path: str | Path) -> VideoInfo:
 
     Raises InputError for a file that isn't there, isn't a video, or has no frame that can be read.
     """
-    import av
-    import av.error
 
     path = Path(path)
     if odd := not_a_file(path):
@@ -138,9 +139,8 @@ def probe(path: str | Path) -> VideoInfo:
     )
 
 
-def open_video(path: str | Path) -> "InputContainer":
+def open_video(path: str | Path) -> InputContainer:
     """A video file, open for reading, whatever its name: "a:b.mp4" is no protocol."""
-    import av
 
     return av.open(f"file:{path}", metadata_errors="replace")
 
@@ -151,9 +151,6 @@ NO_FILMS = {"tty", "image2", "gif", "lrc", "srt", "subviewer", "webvtt", "ass"}
 
 def holds_film(path: str | Path) -> bool:
     """Whether a file's content is a film; a sound's cover picture is none."""
-    import av
-    import av.error
-    from av.stream import Disposition
 
     try:
         with open_video(path) as container:
@@ -166,17 +163,16 @@ def holds_film(path: str | Path) -> bool:
         return False
 
 
-def audio_streams(container: "InputContainer") -> list["AudioStream"]:
+def audio_streams(container: InputContainer) -> list[AudioStream]:
     """The audio streams whose codec FFmpeg knows."""
     return [stream for stream in container.streams.audio if stream.codec_context is not None]
 
 
 def _listed(
-    container: "InputContainer",
+    container: InputContainer,
 ) -> tuple[dict[int, int], int, tuple[str, float] | None, Fraction]:
     """From the packets: the shown pictures' times and durations in ticks, how many pictures an edit
     list skips, codec and seconds of the first sound, and the second at which the film begins."""
-    import av.error
 
     picture, audio = container.streams.video[0], audio_streams(container)[:1]
     shown: dict[int, int] = {}
@@ -258,7 +254,6 @@ def read_frames(info: VideoInfo) -> Iterator[tuple[np.ndarray, int]]:
 
     A frame that cannot be decoded is left out. Raises InputError when none can.
     """
-    import cv2
 
     number = -1
     with open_video(info.path) as container:
@@ -275,9 +270,8 @@ def read_frames(info: VideoInfo) -> Iterator[tuple[np.ndarray, int]]:
         raise unreadable(info.path, info.frames_stated)
 
 
-def _decoded(container: "InputContainer") -> Iterator["VideoFrame"]:
+def _decoded(container: InputContainer) -> Iterator[VideoFrame]:
     """The frames of the first picture stream that can be decoded, in the order of showing."""
-    import av.error
 
     stream = container.streams.video[0]
     stream.thread_type = "AUTO"
@@ -297,7 +291,7 @@ def _decoded(container: "InputContainer") -> Iterator["VideoFrame"]:
             return
 
 
-def upright(frame: "VideoFrame") -> np.ndarray:
+def upright(frame: VideoFrame) -> np.ndarray:
     """A frame as uint8 [H, W, 3] RGB, turned and mirrored as its display matrix says."""
     picture = _rgb(frame)
     turned, across, down = _orientation(frame)
@@ -306,10 +300,9 @@ def upright(frame: "VideoFrame") -> np.ndarray:
     return np.ascontiguousarray(picture[:: -1 if down else 1, :: -1 if across else 1])
 
 
-def _rgb(frame: "VideoFrame") -> np.ndarray:
+def _rgb(frame: VideoFrame) -> np.ndarray:
     """A frame as uint8 [H, W, 3] RGB. Of untagged films, as players do, BT.709 is taken for those
     of high definition; swscale takes BT.601 for all."""
-    from av.video.reformatter import Colorspace
 
     untagged = frame.colorspace == UNSPECIFIED and not frame.format.is_rgb
     if untagged and frame.height > STANDARD_LINES:
@@ -317,7 +310,7 @@ def _rgb(frame: "VideoFrame") -> np.ndarray:
     return frame.to_ndarray(format="rgb24")
 
 
-def _orientation(frame: "VideoFrame") -> tuple[bool, bool, bool]:
+def _orientation(frame: VideoFrame) -> tuple[bool, bool, bool]:
     """Whether a frame's rows and columns are exchanged, and then mirrored across and down.
 
     The display matrix [[a, b], [c, d]] shows the pixel at column x and row y at column a x + c y

@@ -3,13 +3,14 @@
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import av
+import av.error
+from av import AudioFrame, Packet
+from av.container import InputContainer, OutputContainer
 
 from triptych.style.video.info import audio_streams
-
-if TYPE_CHECKING:
-    from av import AudioFrame, Packet
-    from av.container import InputContainer, OutputContainer
 
 logger = logging.getLogger(__name__)
 
@@ -20,14 +21,14 @@ AAC_BITS_A_SECOND = 160_000
 AAC_RATES = frozenset({16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 88_200, 96_000})
 AAC_LAYOUTS = {1: "mono", 2: "stereo", 6: "5.1"}
 
-Sound = Iterator[tuple[float, "Packet"]]
+Sound = Iterator[tuple[float, Packet]]
 """Packets for the output in rising order of their seconds."""
 
-SoundMaker = Callable[["OutputContainer"], Sound]
+SoundMaker = Callable[[OutputContainer], Sound]
 """Adds its streams to a file that is about to be written, and gives their packets."""
 
 
-def sound_of(source: "InputContainer", origin: Fraction = Fraction(0)) -> SoundMaker | None:
+def sound_of(source: InputContainer, origin: Fraction = Fraction(0)) -> SoundMaker | None:
     """Every audio stream of an open file: packets untouched where mp4 takes them, else as AAC.
 
     origin: second of the source that is 0 in the output. None when there is no sound. Sound that
@@ -36,7 +37,7 @@ def sound_of(source: "InputContainer", origin: Fraction = Fraction(0)) -> SoundM
     if not audio_streams(source):
         return None
 
-    def make(output: "OutputContainer") -> Sound:
+    def make(output: OutputContainer) -> Sound:
         copied: dict[int, Any] = {}
         encoders: dict[int, _Encoder] = {}
         for stream in audio_streams(source):
@@ -54,17 +55,17 @@ def sound_of(source: "InputContainer", origin: Fraction = Fraction(0)) -> SoundM
     return make
 
 
-def sound_from(frames: Iterable["AudioFrame"], rate: int, layout: str) -> SoundMaker:
+def sound_from(frames: Iterable[AudioFrame], rate: int, layout: str) -> SoundMaker:
     """Audio frames (planar float, with their times) as AAC."""
 
-    def make(output: "OutputContainer") -> Sound:
+    def make(output: OutputContainer) -> Sound:
         target = _aac(output, rate, layout)
         return (packet for frame in (*frames, None) for packet in _timed(target.encode(frame)))
 
     return make
 
 
-def _aac(output: "OutputContainer", rate: int, layout: str) -> Any:
+def _aac(output: OutputContainer, rate: int, layout: str) -> Any:
     return output.add_stream("aac", rate=rate, layout=layout, bit_rate=AAC_BITS_A_SECOND)
 
 
@@ -72,7 +73,6 @@ class _Encoder:
     """Encodes decoded audio of any kind as AAC, sample after sample."""
 
     def __init__(self, target: Any, origin: Fraction) -> None:
-        import av
 
         self._origin = float(origin)
 
@@ -82,7 +82,7 @@ class _Encoder:
         self._resampler = av.AudioResampler("fltp", layout, self._rate)
         self._next: int | None = None
 
-    def encode(self, frame: Any) -> Iterator["Packet"]:
+    def encode(self, frame: Any) -> Iterator[Packet]:
         """The packets that an audio frame completes; None: those that are left."""
         if self._next is None:
             if frame is None:
@@ -99,12 +99,11 @@ class _Encoder:
 
 
 def _copied_or_encoded(
-    source: "InputContainer",
+    source: InputContainer,
     copied: dict[int, Any],
     encoders: dict[int, _Encoder],
     origin: Fraction,
 ) -> Sound:
-    import av.error
 
     try:
         for packet in source.demux(audio_streams(source)):
@@ -125,6 +124,6 @@ def _copied_or_encoded(
         yield from _timed(encoder.encode(None))
 
 
-def _timed(packets: Iterable["Packet"]) -> Sound:
+def _timed(packets: Iterable[Packet]) -> Sound:
     for packet in packets:
         yield float((packet.dts or 0) * packet.time_base), packet

@@ -8,13 +8,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
+import torch
+from torch import Tensor
 
 from triptych.core.files import atomic_path
 from triptych.core.progress import Progress
+from triptych.style.data.images import to_bytes
+from triptych.style.network.fast import PreparedNetwork
+from triptych.style.network.network import TransformationNetwork
+from triptych.style.network.stylize import checked_precision, stylise
 from triptych.style.video.info import (
     VideoInfo,
     open_video,
@@ -24,12 +30,6 @@ from triptych.style.video.info import (
 )
 from triptych.style.video.sound import sound_of
 from triptych.style.video.writing import VideoWriter
-
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
-
-    from triptych.style.network.network import TransformationNetwork
 
 logger = logging.getLogger(__name__)
 
@@ -44,19 +44,17 @@ WAITING = 2
 
 
 def network_stylist(
-    network: "TransformationNetwork", device: "torch.device", precision: str = "float32"
+    network: TransformationNetwork, device: torch.device, precision: str = "float32"
 ) -> Stylist:
     """A stylist by a transformation network; frames cross to the device and back as bytes.
 
     precision: a name, or "auto", checked on the first frame.
     """
-    from triptych.style.network.fast import PreparedNetwork
-    from triptych.style.network.stylize import checked_precision, stylise
 
     network = network.to(device).eval()
     ready: list[PreparedNetwork] = []  # once the first frame has been seen
 
-    def render(images: "Tensor") -> "Tensor":
+    def render(images: Tensor) -> Tensor:
         if not ready:
             chosen = checked_precision(network, images[0], precision)
             ready.append(PreparedNetwork(network, chosen))
@@ -65,11 +63,8 @@ def network_stylist(
     return stylist_of(render, device)
 
 
-def stylist_of(render: Callable[["Tensor"], "Tensor"], device: "torch.device") -> Stylist:
+def stylist_of(render: Callable[[Tensor], Tensor], device: torch.device) -> Stylist:
     """Stylist of a function that paints images [n, 3, H, W] in [0, 1] on the device."""
-    import torch
-
-    from triptych.style.data.images import to_bytes
 
     def stylist(frames: np.ndarray) -> np.ndarray:
         with torch.inference_mode():

@@ -9,7 +9,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import av
 import numpy as np
+from av.video.reformatter import ColorRange, Colorspace
 
 from triptych.style.video.sound import SoundMaker
 
@@ -40,7 +42,6 @@ class VideoWriter:
         crf: int = 18,
         sound: SoundMaker | None = None,
     ) -> None:
-        import av
 
         self._height, self._width = size
         self._time_base = time_base
@@ -79,8 +80,6 @@ class VideoWriter:
 
     def write(self, frame: np.ndarray, start: int) -> None:
         """Show `frame`, uint8 [H, W, 3] RGB, from `start` ticks on. Starts must rise."""
-        import av
-        from av.video.reformatter import ColorRange, Colorspace
 
         if frame.shape != (self._height, self._width, 3) or frame.dtype != np.uint8:
             raise ValueError(
