@@ -49,10 +49,11 @@ class Run:
         found: tuple[Any, dict[str, Any]] = read_run(frames, self.settings[study])
         return found
 
-    def verdicts(self, study: str) -> dict[str, Verdict]:
-        """A study's verdicts by claim."""
+    def verdicts(self, study: str, *ids: str) -> dict[str, Verdict]:
+        """A study's verdicts by claim: on these claims, or on all."""
         run, facts = self.read(study)
-        return {verdict.id: verdict for verdict in judge(claims(study), facts, run)}
+        chosen = [claim for claim in claims(study) if not ids or claim.id in ids]
+        return {verdict.id: verdict for verdict in judge(chosen, facts, run)}
 
     def unmet(self, study: str) -> set[str]:
         """Facts that some claim of a study needs otherwise."""
@@ -165,7 +166,7 @@ def audio_queries(strength: Callable[[pd.Series], float]) -> pd.DataFrame:
 def rl_frames() -> dict[str, pd.DataFrame]:
     """D4RL's data, the paper's widths, five seeds."""
     layers = synthetic.layers()
-    scores = synthetic.scores(updates=100_000, sparsities=SPARSITIES)
+    scores = synthetic.scores(updates=100_000, sparsities=SPARSITIES, evaluations=1)
     at_95 = scores[scores["method"].isin(["snip", "grasp"]) & (scores["sparsity_percent"] == 95)]
     return {
         "rl_scores": synthetic.both_ways(scores),

@@ -26,11 +26,11 @@ from triptych.style.report.page import glance as style_glance
 
 
 def test_a_row_of_a_claim_shows_what_was_measured_or_what_it_would_take():
-    assert {claim.brief for claim in claims()} >= {"first; second"}
-    untested = {claim.id: claim.brief for claim in claims(PRICES, verdict=NOT_TESTABLE)}
+    assert {claim["brief"] for claim in claims()} >= {"first; second"}
+    untested = {claim["id"]: claim["brief"] for claim in claims(PRICES, verdict=NOT_TESTABLE)}
     assert untested.pop("rl-bcq-95") == "config/night.yaml decides it."
     assert set(untested.values()) == {"a; b; c; d; e"}
-    assert {claim.brief for claim in claims(reason="", verdict=NOT_TESTABLE)} == {DASH}
+    assert {claim["brief"] for claim in claims(reason="", verdict=NOT_TESTABLE)} == {DASH}
 
 
 def test_bars_share_one_axis_and_are_cut_at_its_ends():

@@ -167,7 +167,7 @@ def test_the_papers_own_run_reproduces_every_claim(run):
 def test_what_contradicts_a_claim_refutes_it_and_what_holds_0_decides_nothing(
     run, word, claim, name, change, reason
 ):
-    verdict = run.changed(name, change).verdicts("audio")[claim]
+    verdict = run.changed(name, change).verdicts("audio", claim)[claim]
     assert verdict.verdict == word
     assert reason.lower() in verdict.reason.lower()
 

@@ -9,7 +9,7 @@ from triptych.rl.pruning.storage import coo_bytes, dense_bytes
 from triptych.rl.report.figures import curves_figure, curves_long, sparsity_figure
 from triptych.rl.report.masks import FLOOR, layers_figure, layers_long
 from triptych.rl.report.memory import break_even_percent, memory_figure, sizes_long
-from triptych.rl.report.scores import of_methods, run_scores, summarise_scores
+from triptych.rl.report.scores import run_scores, summarise_scores
 
 PUBLISHED = pd.DataFrame(
     {"method": ["Dense Model"], "actor_mb": [0.5287], "critic_mb": [1.0], "vae_mb": [4.7]}
@@ -37,14 +37,6 @@ def test_the_score_line_goes_through_the_means_from_dense_to_the_sparsest(summar
     expert = line(figure.axes[0], "policy behind the data").get_ydata()
     assert expert[0] == synthetic.EXPERTS["hopper"]
     assert {"BCQ dense", "Random by layer"} <= {item.get_label() for item in figure.axes[0].lines}
-
-
-def test_an_interval_that_leaves_the_panel_has_no_cap_there(summary):
-    wide = summary.assign(low=-900.0, high=summary["value"] + 1)
-    axes = sparsity_figure(wide, synthetic.datasets(), ["snip"]).axes[0]
-    low, high = (item for item in axes.lines if item.get_marker() == "_")
-    assert len(low.get_xdata()) == 0 and len(high.get_xdata()) == 5
-    assert axes.get_ylim()[0] > -10
 
 
 def test_shares_are_drawn_where_they_are_and_emptied_layers_on_the_edge():
@@ -102,15 +94,3 @@ def test_learning_curves_draw_each_evaluation_of_dense_and_of_one_sparsity():
     axes = curves_figure(long).axes
     drawn = next(each for panel in axes for each in panel.lines if each.get_label() == "Dense")
     assert list(drawn.get_xdata()) == sorted(one["update"].unique())
-
-
-def test_a_figure_as_curves_has_a_line_a_sparsity_of_its_method_alone():
-    evaluations = synthetic.scores()
-    long = curves_long(of_methods(evaluations, ["snip"]), "demo", {})
-    axes = curves_figure(long, by="sparsity_percent").axes[0]
-    assert [each.get_label() for each in axes.lines] == ["dense", "50 %", "80 %", "90 %", "95 %"]
-    own = evaluations[(evaluations["task"] == "hopper") & (evaluations["algorithm"] == "BCQ")]
-    own = own[(own["method"] == "snip") & (own["sparsity_percent"] == 80)]
-    np.testing.assert_allclose(
-        line(axes, "80 %").get_ydata(), own.groupby("update")["score_normalised"].mean()
-    )

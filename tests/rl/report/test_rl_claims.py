@@ -106,7 +106,7 @@ def test_the_papers_own_run_reproduces_every_claim(run):
 
 @pytest.mark.parametrize(("claim", "name", "change", "reason"), BROKEN)
 def test_a_run_that_contradicts_a_claim_does_not_reproduce_it(run, claim, name, change, reason):
-    verdict = run.changed(name, change).verdicts("rl")[claim]
+    verdict = run.changed(name, change).verdicts("rl", claim)[claim]
     assert verdict.verdict == NOT_REPRODUCED
     assert reason in verdict.reason
 
@@ -121,19 +121,19 @@ def test_every_fact_that_is_needed_can_be_lacking():
 
 
 def test_tasks_whose_dense_policy_learned_nothing_are_not_judged(run):
-    def weak(*tasks):
-        return scaled(SCORE, 0.5, method="dense", algorithm="BC", task=list(tasks))
+    def judged(claim, change):
+        return run.changed("rl_scores", change).verdicts("rl", claim)[claim]
 
-    one = run.changed("rl_scores", weak("hopper")).verdicts("rl")["rl-bc-95"]
+    dense = {"method": "dense", "algorithm": "BC"}
+    one = judged("rl-bc-95", scaled(SCORE, 0.5, task="hopper", **dense))
     assert one.verdict == SEEN and "BC on Hopper does not reach 90%" in one.reason
     assert "Hopper" not in one.measured
-    two = run.changed("rl_scores", weak("hopper", "walker2d")).verdicts("rl")["rl-bc-95"]
+    two = judged("rl-bc-95", scaled(SCORE, 0.5, task=["hopper", "walker2d"], **dense))
     assert two.verdict == NOT_TESTABLE
-    without_bcq = run.changed("rl_scores", without(algorithm="BCQ")).verdicts("rl")["rl-bcq-95"]
+    without_bcq = judged("rl-bcq-95", without(algorithm="BCQ"))
     assert without_bcq.verdict == NOT_TESTABLE
     assert "BCQ on Hopper was not run" in without_bcq.reason and "reach" not in without_bcq.reason
-    apart = scaled(SCORE, 1.3, method="dense", algorithm="BC", task="hopper", seed=0)
-    unsteady = run.changed("rl_scores", apart).verdicts("rl")["rl-bc-95"]
+    unsteady = judged("rl-bc-95", scaled(SCORE, 1.3, task="hopper", seed=0, **dense))
     assert "points from seed to seed" in unsteady.reason
 
 

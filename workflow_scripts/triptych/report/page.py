@@ -7,9 +7,10 @@ own, enter as markup.
 import logging
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import jinja2
 import pandas as pd
@@ -35,7 +36,6 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 LARGEST_VIDEO = 500_000  # bytes of a video that the page still holds
-SHOWN = ("id", "verdict", "measured", "interval", "reason", "seen")  # of results/claims.csv
 _CHIPS = {
     REPRODUCED: "yes",
     NOT_REPRODUCED: "no",
@@ -109,48 +109,19 @@ class Section:
     videos: Sequence[PageVideo] = ()
     opened: Collection[str] | None = None
 
-    def items(self) -> list[tuple[str, PageFigure | PageVideo | Table, bool]]:
+    def items(self) -> Iterator[tuple[str, PageFigure | PageVideo | Table, bool]]:
         """Kind, item, and whether it is shown as soon as the part is."""
-        kinds: dict[str, Sequence[PageFigure | PageVideo | Table]] = {
-            **{"figure": self.figures, "video": self.videos, "table": self.tables}
-        }
-        return [
-            (kind, item, not self.opened or item.name in self.opened)
-            for kind, items in kinds.items()
-            for item in items
-        ]
-
-
-@dataclass(frozen=True)
-class PageClaim:
-    """A claim of a paper with this run's verdict and the rule that led to it.
-
-    measured: phrases with semicolons between. published: what the paper says, in a few words.
-    price: what it would take to test it. seen: with substitutes, the direction and what they are.
-    """
-
-    id: str
-    claim: str
-    where: str
-    criterion: str
-    verdict: str
-    measured: str
-    interval: str
-    reason: str
-    published: str = ""
-    price: str = ""
-    seen: str = ""
-
-    @property
-    def brief(self) -> str:
-        """Measurements, or what a test of an untested claim would take."""
-        needs = self.price or self.reason
-        return (needs if self.verdict == NOT_TESTABLE else self.measured) or DASH
+        kinds: dict[str, Sequence[PageFigure | PageVideo | Table]]
+        kinds = {"figure": self.figures, "video": self.videos, "table": self.tables}
+        for kind, items in kinds.items():
+            for item in items:
+                yield kind, item, not self.opened or item.name in self.opened
 
 
 @dataclass(frozen=True)
 class PageStudy:
-    """One paper's part of the page: what was run (facts, name to text), its claims, its sections.
+    """One paper's part of the page: what was run (facts, name to text), its claims (as
+    `page_claims` returns them), its sections.
 
     paper: title, authors and year (Markdown). glance: the first screen's part. keys: by the anchor
     of a section, the keys of the config that shape what it shows.
@@ -160,7 +131,7 @@ class PageStudy:
     title: str
     paper: str
     facts: Mapping[str, str]
-    claims: Sequence[PageClaim]
+    claims: Sequence[Mapping[Any, Any]]
     sections: Sequence[Section]
     glance: Glance | None = None
     keys: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -181,7 +152,7 @@ class Page:
     @property
     def title(self) -> str:
         """Counts of verdicts, for instance `Demo run, 37 claims: 3 reproduced, ...`."""
-        counts = Counter(claim.verdict for study in self.studies for claim in study.claims)
+        counts = Counter(claim["verdict"] for study in self.studies for claim in study.claims)
         words = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _CHIPS if counts[verdict])
         return f"{self.scale[:1].upper()}{self.scale[1:]} run, {counts.total()} claims: {words}"
 
@@ -199,16 +170,13 @@ def page_figures(
 ) -> dict[str, PageFigure]:
     """A study's figures among these, by name; in the order of its titles.
 
-    Raises ValueError naming a figure that has no title or caption.
+    Raises ValueError naming a figure that has no title.
     """
-    files = {Path(path).stem: path for path in figures}
-    names_of_study = {name for name in files if name.startswith(f"{study}_")}
-    for kind, texts in (("title", titles), ("caption", captions)):
-        missing = sorted(names_of_study - set(texts))
-        if missing:
-            raise ValueError(f"the report lacks the {kind} of {', '.join(missing)}")
-    shown = [name for name in titles if name in names_of_study]
-    return {name: PageFigure.read(files[name], titles[name], captions[name]) for name in shown}
+    files = {Path(path).stem: path for path in figures if Path(path).stem.startswith(f"{study}_")}
+    return {
+        name: PageFigure.read(files[name], titles[name], captions[name])
+        for name in sorted(files, key=[*titles].index)
+    }
 
 
 def page_claims(
@@ -217,24 +185,22 @@ def page_claims(
     published: pd.DataFrame,
     claims: Sequence[Claim],
     prices: Mapping[str, str],
-) -> list[PageClaim]:
+) -> list[dict[Any, Any]]:
     """Join a study's verdicts (results/claims.csv) to what its paper claims (resources).
 
-    prices: what it would take to test a claim, by its id. Raises KeyError for a verdict on a claim
-    that is not listed.
+    prices: what it would take to test a claim, by its id. Returns the columns of both, empty where
+    nothing is said, criterion, and brief: measurements, or what a test of an untested claim would
+    take. Raises KeyError for a verdict on a claim that is not listed.
     """
     criteria = {claim.id: claim.criterion for claim in claims}
-    listed = published.astype(object).fillna("").set_index("id").to_dict("index")
+    about = published.reindex(columns=["id", "claim", "where", "published"])
     of_study = verdicts[verdicts["id"].str.startswith(f"{study}-")]
-    return [
-        PageClaim(
-            **{name: row[name] for name in SHOWN},
-            **{key: listed[row["id"]].get(key, "") for key in ("claim", "where", "published")},
-            criterion=criteria[row["id"]],
-            price=prices.get(row["id"], ""),
-        )
-        for row in of_study.astype(object).fillna("").to_dict("records")
-    ]
+    rows = of_study.merge(about, on="id", how="left").astype(object).fillna("").to_dict("records")
+    for row in rows:
+        needs = prices.get(row["id"]) or row["reason"]
+        row["brief"] = (needs if row["verdict"] == NOT_TESTABLE else row["measured"]) or DASH
+        row["criterion"] = criteria[row["id"]]
+    return rows
 
 
 def render_page(page: Page) -> str:
