@@ -28,7 +28,7 @@ GROUPS = {
     "paint": ("stylize",),
     "search sounds": ("index", "search", "serve", "adapt"),
     "run": ("init", "demo", "plan", "weights", "policy"),
-    "check": ("doctor", "verify", "compare"),
+    "check": ("doctor", "verify"),
 }
 """Commands by what people want; the help lists them so."""
 

@@ -1,4 +1,4 @@
-"""The console commands about a run's results: `triptych verify` and `compare`."""
+"""The console command about a run's results: `triptych verify`."""
 
 import argparse
 from pathlib import Path
@@ -11,14 +11,10 @@ Compare results with their manifest.json, which a whole run leaves last: every o
 its hash, every job's record, and what lies there of other runs. Ends with 1 when something differs.
 Run it where snakemake ran.
 """
-COMPARE = """\
-Compare the tables and claims of two results folders, cell by cell: numbers with their difference,
-and whether it goes beyond the intervals; claims with another verdict; rows of one run alone.
-"""
 
 
 def add_commands(commands: Any) -> None:
-    """Add the commands to the subparsers of `triptych`."""
+    """Add the command to the subparsers of `triptych`."""
     summary = "whether results/ is what the run made, whole and unedited"
     verify = command(commands, "verify", _verify, summary, VERIFY)
     verify.add_argument(
@@ -28,12 +24,6 @@ def add_commands(commands: Any) -> None:
         default=Path("results"),
         help="the results folder (default: results); below its prefix where a module made it",
     )
-
-    summary = "what changed between two runs, cell by cell"
-    compare = command(commands, "compare", _compare, summary, COMPARE)
-    compare.add_argument("first", type=Path, metavar="A", help="a results folder")
-    compare.add_argument("second", type=Path, metavar="B", help="another")
-    compare.add_argument("--all", action="store_true", help="print every cell that changed")
 
 
 def _verify(options: argparse.Namespace) -> int:
@@ -51,10 +41,3 @@ def _verify(options: argparse.Namespace) -> int:
         + (f"{len(problems)} differences" if problems else "all as it was made")
     )
     return 1 if problems else 0
-
-
-def _compare(options: argparse.Namespace) -> int:
-    from triptych.report.compare import compare, text
-
-    print(text(compare(options.first, options.second), options.all))
-    return 0
