@@ -147,7 +147,7 @@ def audio_frames() -> dict[str, pd.DataFrame]:
 
     epochs = {"pretrained": 15, "finetuned": 5}
     return {
-        **synthetic_audio.trained_on(one_caption=True),
+        **synthetic_audio.trained_on(),
         "audio_queries": audio_queries(strength),
         "audio_history": synthetic_audio.history(runs, epochs=epochs),
         "audio_ensembles": ensembles,

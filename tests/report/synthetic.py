@@ -11,6 +11,7 @@ DIMENSIONS = {"hopper": (11, 3), "walker2d": (17, 6), "halfcheetah": (17, 6)}
 EXPERTS = {"hopper": 103.0, "walker2d": 89.0, "halfcheetah": 41.0}
 METHODS = ("snip", "grasp", "random", "magnitude", "shuffled", "shuffled_grasp")
 SPARSITIES = (50, 80, 90, 95)
+MEASURED = {"networks": "paper", "observations": "normalised", "pruning": "default"}
 
 
 def layer_weights(task: str, actor=(400, 300), vae=(750, 750)) -> dict[tuple[str, str, str], int]:
@@ -117,28 +118,27 @@ def with_a_variant():
     return pd.concat([of, iterated], ignore_index=True)
 
 
-def inputs(methods=("dense", "snip", "grasp"), seeds=range(5), networks="paper"):
+def inputs():
     """inputs.csv: normalised masks keep some of every input, raw ones nothing of the first."""
-    columns = ("task", "observations", "method", "pruning", "sparsity_percent", "seed")
     table = [
-        dict(zip(columns, (task, kind, method, "default", sparsity, seed), strict=True))
-        | {"layer": layer, "input": i, "name": name, "weights": 750, "networks": networks}
+        {"task": task, "observations": kind, "method": method, "sparsity_percent": sparsity}
+        | {"seed": seed, "layer": layer, "input": i, "name": name}
         | {"kept": 750 if method == "dense" else 40 * (kind == "normalised" or i > 0)}
         for task in DIMENSIONS
         for kind in ("normalised", "raw")
-        for method, sparsity, seed in rows(methods, seeds=seeds)
-        for layer in ("actor.l1", "critic.l1", "critic.l4", "vae.e1", "vae.d1")
+        for method, sparsity, seed in rows(("snip", "grasp"))
+        for layer in ("actor.l1", "critic.l1", "vae.e1", "vae.d1")
         for i, name in enumerate(PAPER[task].inputs)
     ]
-    return pd.DataFrame(table)
+    return pd.DataFrame(table).assign(pruning="default", weights=750, networks="paper")
 
 
-def layers(methods=METHODS, seeds=range(5), networks="paper", empty=True, **widths):
+def layers(methods=METHODS, **widths):
     """layers.csv: late layers keep more, GraSP more than SNIP."""
     generator = np.random.default_rng(3)
     table = []
     for task in DIMENSIONS:
-        for method, sparsity, seed in rows(methods, seeds=seeds):
+        for method, sparsity, seed in rows(methods):
             keep = 1 - sparsity / 100
             for (network, group, layer), weights in layer_weights(task, **widths).items():
                 share = keep
@@ -148,19 +148,17 @@ def layers(methods=METHODS, seeds=range(5), networks="paper", empty=True, **widt
                     late = 11.0 if method == "grasp" else 8.0
                     share *= late if last else 0.6 if middle else 3.0
                 kept = weights * share * generator.uniform(0.9, 1.1)
-                if empty and method == "snip" and layer == "e2" and sparsity == 95:
+                if method == "snip" and layer == "e2" and sparsity == 95:
                     kept = 0 if seed < 3 else 5
                 kept = weights if method == "dense" else min(round(kept), weights)
-                run = (task, networks, method, sparsity, seed, network, group, layer)
+                run = (task, method, sparsity, seed, network, group, layer)
                 table.append((*run, weights, kept, kept / weights))
-    columns = ["task", "networks", "method", "sparsity_percent", "seed", "network", "group"]
+    columns = ["task", "method", "sparsity_percent", "seed", "network", "group"]
     columns += ["layer", "weights", "kept", "share_kept"]
-    return pd.DataFrame(table, columns=columns).assign(
-        observations="normalised", pruning="default", on_path=lambda frame: frame["kept"]
-    )
+    return pd.DataFrame(table, columns=columns).assign(**MEASURED)
 
 
-def sizes(methods=("snip", "grasp"), seeds=range(5), networks="paper"):
+def sizes():
     """sizes.csv: 4 bytes a dense weight, 20 a sparse one, plus biases and a header."""
     table = []
     for task in DIMENSIONS:
@@ -168,7 +166,7 @@ def sizes(methods=("snip", "grasp"), seeds=range(5), networks="paper"):
         for (network, _, _), weights in layer_weights(task).items():
             totals[network] = totals.get(network, 0) + weights
         biases = {"actor": 706, "critic": 1402, "vae": 3030}
-        for method, sparsity, seed in rows(methods, seeds=seeds):
+        for method, sparsity, seed in rows(("snip", "grasp")):
             for network, weights in totals.items():
                 kept = round(weights * (1 - sparsity / 100))
                 sizes = {
@@ -178,13 +176,12 @@ def sizes(methods=("snip", "grasp"), seeds=range(5), networks="paper"):
                     "packed_fp16": weights // 8 + 2 * (kept + biases[network]) + 400,
                 }
                 for form, size in sizes.items():
-                    table.append((task, networks, method, sparsity, seed, network, form, size))
-    columns = ["task", "networks", "method", "sparsity_percent", "seed", "network", "format"]
-    frame = pd.DataFrame(table, columns=[*columns, "bytes"])
-    return frame.assign(observations="normalised", pruning="default")
+                    table.append((task, method, sparsity, seed, network, form, size))
+    columns = ["task", "method", "sparsity_percent", "seed", "network", "format", "bytes"]
+    return pd.DataFrame(table, columns=columns).assign(**MEASURED)
 
 
-def latency(networks="paper"):
+def latency():
     """latency.csv of one task, after the measurements of a laptop."""
     base = {
         ("actor", 1, 1): (22.7, 11.6, 65.6, 6.6, None),
@@ -200,27 +197,15 @@ def latency(networks="paper"):
     }
     kernels = ("torch dense", "numpy dense", "torch CSR", "policy.c", "torch embedding_bag")
     table = [
-        (
-            "halfcheetah",
-            networks,
-            "snip",
-            95,
-            part,
-            kernel,
-            batch,
-            candidates,
-            t,
-            0.95 * (t or 0),
-            200,
-            e,
-        )
+        {"part": part, "batch": batch, "candidates": candidates, "kernel": kernel}
+        | {"microseconds_median": time, "microseconds_minimum": 0.95 * time}
+        | {"maximum_difference": difference}
         for (part, batch, candidates), times in base.items()
-        for kernel, t, e in zip(kernels, times, (0, 1e-9, 2e-8, 2e-8, 2e-8), strict=True)
-        if t is not None
+        for kernel, time, difference in zip(kernels, times, (0, 1e-9, *3 * [2e-8]), strict=True)
+        if time is not None
     ]
-    columns = ["task", "networks", "method", "sparsity_percent", "part", "kernel", "batch"]
-    columns += ["candidates", "microseconds_median", "microseconds_minimum", "repeats"]
-    return pd.DataFrame(table, columns=[*columns, "maximum_difference"])
+    run = {"task": "halfcheetah", "networks": "paper", "method": "snip", "sparsity_percent": 95}
+    return pd.DataFrame(table).assign(**run, repeats=200)
 
 
 def datasets(source="collected"):

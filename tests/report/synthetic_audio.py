@@ -12,6 +12,7 @@ import pandas as pd
 
 from triptych.audio.report.rows import KEYS, AudioStudy
 
+LEAKED = 12
 RUN_KEYS = [key for key in KEYS if key != "system"]
 DEMO_PAIRS = [
     ("mini_n", "mini_bert"),
@@ -287,10 +288,10 @@ def clotho_clips(clips=60) -> pd.DataFrame:
     return frame
 
 
-def removed(clips=60, leaked=12) -> pd.DataFrame:
+def removed(clips=60) -> pd.DataFrame:
     """corpora/clean/removed.csv: leaks of FreeSound by list and by recording, a broken file."""
     rows = []
-    for i in range(leaked):
+    for i in range(LEAKED):
         named = (f"wavcaps/FreeSound/{9000 + i}.flac", "wavcaps", "FreeSound", str(9000 + i), "")
         rows.append((*named, "leak list", "blacklist_clotho.full.v2.csv"))
         owner = clip_names("evaluation", clips)[i]
@@ -304,7 +305,7 @@ def removed(clips=60, leaked=12) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def counts(*, exclude="strict", leaked=12) -> pd.DataFrame:
+def counts(*, exclude="strict") -> pd.DataFrame:
     """corpora/{corpus}/counts.csv."""
     out = exclude != "none"
     rows = [
@@ -314,20 +315,10 @@ def counts(*, exclude="strict", leaked=12) -> pd.DataFrame:
         ("clotho", "challenge", 30, 0, 0, 0, 0, 0),
         ("audiocaps", "train", 80, 0, 0, 80, 0, 4),
         ("wavcaps", "AudioSet_SL", 40, 1, 0, 39, 0, 4),
-        ("wavcaps", "FreeSound", 90, 0, leaked * out, 90 - leaked * out, leaked * (not out), 0),
+        ("wavcaps", "FreeSound", 90, 0, LEAKED * out, 90 - LEAKED * out, LEAKED * (not out), 0),
     ]
     columns = ["dataset", "split", "listed", "unreadable", "excluded", "train", "leaked"]
     return pd.DataFrame(rows, columns=[*columns, "repeated"])
-
-
-def usage(backend="template") -> pd.DataFrame:
-    """captions/usage.csv."""
-    asked = backend == "openai"
-    spent = {"requests": 900, "cached": 10, "repaired": 3, "input_tokens": 120_000}
-    spent |= {"output_tokens": 80_000, "cost": 0.18}
-    row = {name: value if asked else type(value)(0) for name, value in spent.items()}
-    row |= {"backend": backend, "model": "gpt-3.5-turbo" if asked else ""}
-    return pd.DataFrame([row | {"rejected": 2, "currency": "USD", "captions": 4490}])
 
 
 PUBLISHED_CLIPS = {
@@ -341,9 +332,6 @@ PUBLISHED_CLIPS = {
     ("wavcaps", "FreeSound"): 262_300,
     ("wavcaps", "SoundBible"): 1_232,
 }
-CAPTIONS_A_CLIP = {"clotho": 5, "val": 5, "test": 5}
-
-
 WORDS = {
     "clotho": [8, 11, 11, 12, 20],
     "audiocaps": [9, 10, 10, 10, 10],
@@ -352,9 +340,9 @@ WORDS = {
 """Of five captions in a row: means of 9.8 and 7.8 where the report states them."""
 
 
-def trained_on(*, one_caption=False) -> dict[str, pd.DataFrame]:
+def trained_on() -> dict[str, pd.DataFrame]:
     """What the models of a run at paper scale were trained on: every published recording, but for
-    3% of FreeSound's that leak. one_caption: of every clip of AudioCaps, as the report says."""
+    3% of FreeSound's that leak, with one caption of every clip but Clotho's."""
     counts, clips, captions, listed_clips = [], [], [], []
     for (dataset, split), listed in PUBLISHED_CLIPS.items():
         out = listed * 3 // 100 if split == "FreeSound" else 0
@@ -362,9 +350,7 @@ def trained_on(*, one_caption=False) -> dict[str, pd.DataFrame]:
         counts.append((dataset, split, listed, 0, out, train, 0, 0))
         named = [f"{dataset}/{split}/{i}" for i in range(listed)]
         clips += [(clip, "train") for clip in named[:train]]
-        times = CAPTIONS_A_CLIP.get(dataset, CAPTIONS_A_CLIP.get(split, 1))
-        times = 1 if one_caption and dataset == "audiocaps" else times
-        captions += [clip for clip in named for _ in range(times)]
+        captions += [clip for clip in named for _ in range(5 if dataset == "clotho" else 1)]
         seconds = np.linspace(15, 30, listed) if dataset == "clotho" else np.nan
         listed_clips.append(
             pd.DataFrame({"clip": named, "dataset": dataset, "split": split, "seconds": seconds})
@@ -389,7 +375,7 @@ def trained_on(*, one_caption=False) -> dict[str, pd.DataFrame]:
         "audio_manifest": pd.DataFrame(clips, columns=["clip", "role"]),
         "audio_captions": described,
         "audio_variations": new,
-        "audio_usage": usage("authors"),
+        "audio_usage": pd.DataFrame({"backend": ["authors"], "model": [""]}),
         "audio_clips": pd.concat(listed_clips, ignore_index=True),
         "audio_asked": pd.DataFrame({"caption": ["a sound"] * 1000}),
         "audio_unfiltered": new,
