@@ -188,9 +188,9 @@ def page_claims(
 ) -> list[dict[Any, Any]]:
     """Join a study's verdicts (results/claims.csv) to what its paper claims (resources).
 
-    prices: what it would take to test a claim, by its id. Returns the columns of both, empty where
-    nothing is said, criterion, and brief: measurements, or what a test of an untested claim would
-    take. Raises KeyError for a verdict on a claim that is not listed.
+    prices: what it would take to test a claim, by its id. Returns a row a claim with the columns of
+    both, criterion, and brief: measurements, or what a test of an untested claim would take. Raises
+    KeyError for a verdict on a claim that is not listed.
     """
     criteria = {claim.id: claim.criterion for claim in claims}
     about = published.reindex(columns=["id", "claim", "where", "published"])

@@ -164,6 +164,6 @@ def sparse_training_is_faster(run: Run) -> Finding:
 
 
 def _by_minima(dense: pd.DataFrame, sparse: pd.Series) -> str:
-    """How many times as fast a kernel is as the fastest dense one by the quickest repeats."""
+    """Speed relative to the fastest dense kernel, both by their quickest repeats."""
     ratio = dense["microseconds_minimum"].min() / sparse["microseconds_minimum"]
     return f"by the minima of the repeats {ratio:.2f}{TIMES}"
