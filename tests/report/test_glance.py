@@ -11,13 +11,13 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from PIL import Image
-from test_page import PRICES, Elements, claims, page, study
+from test_page import PRICES, claims
 
 from triptych.audio.report.page import glance as audio_glance
 from triptych.report.claims import NOT_TESTABLE
 from triptych.report.embedding import embedded
-from triptych.report.glance import Bar, Bars, Glance
-from triptych.report.page import PageFigure, Section
+from triptych.report.glance import Bar, Bars
+from triptych.report.page import PageFigure
 from triptych.report.palette import save_figure
 from triptych.report.tables import DASH, MINUS
 from triptych.rl.report.page import glance as rl_glance
@@ -41,19 +41,6 @@ def test_bars_share_one_axis_and_are_cut_at_its_ends():
     few, many = Bar("few", 40.0, "", parts=[30.0, 10.0]), Bar("many", 2.0, "", parts=[0.1] * 20)
     jobs = Bars("", [few, many])
     assert (jobs.segments(few), jobs.segments(many)) == ([75, 25], [5])
-
-
-def test_one_missing_picture_leaves_the_page_whole(tmp_path):
-    (tmp_path / "cut.svg").write_bytes(b"<svg xmlns='http://www.w3.org/2000/svg'>\xff\xfe")
-    whole = PageFigure("whole", "W", "", "data:,")
-    lost = [PageFigure.read(tmp_path / f"{name}.svg", name, "") for name in ("absent", "cut")]
-    without = study(sections=[Section("s", "S", "", [whole, *lost])], glance=Glance("Seen.", []))
-    elements = Elements(page(studies=[without, study(anchor="other")]))
-    assert {attrs.get("id") for _, attrs in elements.seen} >= {"whole", "absent", "cut", "other"}
-    assert [attrs["src"] for tag, attrs in elements.seen if tag == "img"] == ["data:,"]
-    for name in ("absent", "cut"):
-        assert f"results/figures/{name}.svg" in elements.text
-    assert not elements.open
 
 
 def test_an_alternative_text_says_what_the_figure_shows():

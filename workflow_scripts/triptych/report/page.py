@@ -4,7 +4,6 @@ Jinja escapes every value; only `markdown.render` and the style sheet, whose tex
 own, enter as markup.
 """
 
-import logging
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -30,8 +29,6 @@ from triptych.report.jobs import Origin
 from triptych.report.markdown import inline, render
 from triptych.report.tables import DASH, Table
 
-logger = logging.getLogger(__name__)
-
 TEMPLATES = Path(__file__).parent / "templates"
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
@@ -48,8 +45,8 @@ _CHIPS = {
 
 @dataclass(frozen=True)
 class PageFigure:
-    """A figure with its number, caption (Markdown) and embedded picture, empty where the file could
-    not be read. photographs: whether it shows images, whose colours must stay in a dark page."""
+    """A figure with its number, caption (Markdown) and embedded picture. photographs: whether it
+    shows images, whose colours must stay in a dark page."""
 
     name: str
     title: str
@@ -62,11 +59,7 @@ class PageFigure:
     @classmethod
     def read(cls, path: str | Path, title: str, caption: str) -> "PageFigure":
         """Embed an SVG file."""
-        try:
-            return cls(Path(path).stem, title, caption, *embedded(path))
-        except (OSError, ValueError) as error:
-            logger.warning("%s: left out of the page: %s", path, error)
-            return cls(Path(path).stem, title, caption, "")
+        return cls(Path(path).stem, title, caption, *embedded(path))
 
     @property
     def alt(self) -> str:
