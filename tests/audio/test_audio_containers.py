@@ -117,7 +117,7 @@ def test_a_wav_of_more_than_4_gb_is_read_behind_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["m4a named.mp3", "webm named.wav", "flac without suffix", "wav.ogg"]
+    "name", ["m4a named.mp3", "webm named.wav", "flac without suffix", "wav.ogg", "a.wma"]
 )
 def test_the_content_and_not_the_name_says_what_a_file_is(tmp_path: Path, name: str) -> None:
     samples = rising(0, 3, 48_000)
@@ -126,6 +126,7 @@ def test_the_content_and_not_the_name_says_what_a_file_is(tmp_path: Path, name: 
         "webm named.wav": ("a.webm", "libopus"),
         "flac without suffix": ("a.flac", "flac"),
         "wav.ogg": ("a.wav", "pcm_s16le"),
+        "a.wma": ("b.wma", "wmav2"),
     }[name]
     shutil.move(encode(tmp_path / real[0], samples, 48_000, real[1]), tmp_path / name)
     assert times_heard(read_audio(tmp_path / name), [1.0]) == pytest.approx([1.0], abs=0.05)

@@ -160,16 +160,13 @@ def clotho(tmp_path_factory):
     return folder, tables
 
 
-@pytest.mark.parametrize("packed", [False, True])
-def test_what_is_fetched_in_parts_is_scored_beside_what_is_printed(packed, text, clotho, tmp_path):
+def test_what_is_fetched_in_parts_is_scored_beside_what_is_printed(text, clotho, tmp_path):
     folder, tables = clotho
     model = build_model(SETTINGS, text, None, seed=3)
     path = checkpoint(tmp_path / "whole.ckpt", theirs(model.state_dict(), "dcase2025"))
-    if packed:  # a share of a folder is sent as a zip archive
-        with zipfile.ZipFile(tmp_path / "share.zip", "w") as archive:
-            archive.write(path, "model/whole.ckpt")
-        path = tmp_path / "share.zip"
-    content = path.read_bytes()
+    with zipfile.ZipFile(tmp_path / "share.zip", "w") as archive:  # as a share of a folder is sent
+        archive.write(path, "model/whole.ckpt")
+    content = (tmp_path / "share.zip").read_bytes()
     parts = [content[:1000], content[1000:]]
     files = {f"/{number}.ckpt": part for number, part in enumerate(parts)}
     with serving(Behaviour(files=files)) as address:
