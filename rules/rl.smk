@@ -29,7 +29,7 @@ wildcard_constraints:
 rule rl_prune:
     """Prune networks at initialisation: masks, weights kept by layer, bytes stored."""
     input:
-        transitions=RL.pruning_data,
+        transitions="results/rl/{task}/transitions.safetensors",
     output:
         masks=f"results/rl/{{task}}/{PRUNED_WIDTHS}/{{stack}}/masks.safetensors",
         layers=f"results/rl/{{task}}/{PRUNED_WIDTHS}/{{stack}}/layers.csv",
@@ -52,7 +52,7 @@ rule rl_prune:
         networks=PRUNED_WIDTHS,
         widths=RL.config["widths"][PRUNED_WIDTHS],
         bcq=RL.config["bcq"],
-        pruning=module_param(RL.pruning),
+        pruning=RL.pruning,
         code=code("rl_prune", methods=RL.methods),
     script:
         "../workflow_scripts/rl/prune.py"
@@ -62,7 +62,6 @@ rule rl_train:
     """Prune, train and score a stack of runs of one algorithm, and of those that it contains."""
     input:
         transitions="results/rl/{task}/transitions.safetensors",
-        pruning_data=RL.pruning_data,
     output:
         masks="results/rl/{task}/{networks}/{stack}/masks.safetensors",
         layers="results/rl/{task}/{networks}/{stack}/layers.csv",
@@ -89,7 +88,7 @@ rule rl_train:
         runs=RL.runs,
         widths=lambda wildcards: RL.config["widths"][wildcards.networks],
         algorithms=RL.algorithms,
-        pruning=module_param(RL.pruning),
+        pruning=RL.pruning,
         training=RL.config["training"],
         evaluation=RL.config["evaluation"],
         max_transitions=RL.max_transitions,

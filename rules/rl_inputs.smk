@@ -3,19 +3,14 @@
 RL = STUDIES["rl"]
 
 
-# "-medium" after a task: data of that quality, to prune with; without it the task's own data.
-wildcard_constraints:
-    quality="(-[a-z-]+)?",
-
-
 rule rl_download:
     """Download D4RL's data of one task, checked."""
     output:
-        "results/rl/{task}{quality}/d4rl.hdf5",
+        "results/rl/{task}/d4rl.hdf5",
     log:
-        "results/logs/rl_download/{task}{quality}.log",
+        "results/logs/rl_download/{task}.log",
     benchmark:
-        "results/benchmarks/rl_download/{task}{quality}.tsv"
+        "results/benchmarks/rl_download/{task}.tsv"
     retries: RETRIES
     localrule: True
     conda:
@@ -53,15 +48,15 @@ rule rl_minari:
 rule rl_collect:
     """Record a noisy expert in MuJoCo, in D4RL's layout, and prepare what was recorded."""
     input:
-        expert=shipped("resources/experts/{task}{quality}.safetensors"),
+        expert=shipped("resources/experts/{task}.safetensors"),
     output:
-        recorded="results/rl/{task}{quality}/collected.hdf5",
-        transitions="results/rl/{task}{quality}/transitions.safetensors",
-        dataset="results/rl/{task}{quality}/dataset.csv",
+        recorded="results/rl/{task}/collected.hdf5",
+        transitions="results/rl/{task}/transitions.safetensors",
+        dataset="results/rl/{task}/dataset.csv",
     log:
-        "results/logs/rl_collect/{task}{quality}.log",
+        "results/logs/rl_collect/{task}.log",
     benchmark:
-        "results/benchmarks/rl_collect/{task}{quality}.tsv"
+        "results/benchmarks/rl_collect/{task}.tsv"
     wildcard_constraints:
         task=RL.tasks_from("collected"),
     priority: 45  # with rl_prune what Table 1 waits for
@@ -80,19 +75,19 @@ rule rl_prepare:
     input:
         module_input(RL.source),
     output:
-        transitions="results/rl/{task}{quality}/transitions.safetensors",
-        dataset="results/rl/{task}{quality}/dataset.csv",
+        transitions="results/rl/{task}/transitions.safetensors",
+        dataset="results/rl/{task}/dataset.csv",
     log:
-        "results/logs/rl_prepare/{task}{quality}.log",
+        "results/logs/rl_prepare/{task}.log",
     benchmark:
-        "results/benchmarks/rl_prepare/{task}{quality}.tsv"
+        "results/benchmarks/rl_prepare/{task}.tsv"
     wildcard_constraints:
         task=RL.tasks_from("d4rl", "path", "minari"),
     conda:
         "../envs/rl.yaml"
     params:
         task=RL.task,
-        source=RL.data_source,
+        source=lambda wildcards: RL.data[wildcards.task],
         d4rl_digests=RL.d4rl_digests,
         code=code("rl_prepare", methods=RL.environment_module),
     script:

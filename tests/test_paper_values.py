@@ -167,7 +167,6 @@ VALUES: list[tuple[str, Any, str]] = [
     ("rl.pruning.snip_batch", 100, "4: 100 random (s, a, s', r) for SNIP"),
     ("rl.pruning.grasp_batch", 200, "4: 200 random (s, a, s', r) samples for GraSP"),
     ("rl.pruning.iterations", 1, "4: a single batch pruning loop"),
-    ("rl.pruning.scope", "part", "Algorithm 1: one mask each for encoder and decoder"),
     ("rl.bcq.discount", 0.99, "sfujim/BCQ"),
     ("rl.bcq.phi", 0.05, "sfujim/BCQ"),
     ("rl.bcq.lambda", 0.75, "sfujim/BCQ"),

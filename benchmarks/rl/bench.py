@@ -20,8 +20,7 @@ from triptych.rl.algorithms.bcq import Bcq
 from triptych.rl.networks.algorithm import PAPER_WIDTHS
 from triptych.rl.networks.sampling import DeviceData, Draws
 from triptych.rl.networks.stacked import Batch, Noise
-from triptych.rl.pruning.stack import Shot, prune
-from triptych.rl.pruning.unpruned import PruningSettings
+from triptych.rl.pruning.stack import prune
 from triptych.rl.tasks.sweep import DEFAULT
 from triptych.rl.tasks.task import ASSUMED, SIZES
 from triptych.rl.tasks.transitions import Transitions
@@ -120,10 +119,10 @@ def _stepper(
     algorithm, seeds = ALGORITHMS[kind.algorithm], list(range(kind.networks))
     about = {"task": task, "observations": "raw", "method": "snip", "pruning": DEFAULT}
     rows = pd.DataFrame([{**about, "sparsity_percent": SPARSITY, "seed": seed} for seed in seeds])
-    shot = Shot(PruningSettings({"snip_batch": STEPS.batch}, 1, "part"), data)
-    sparse = kind.compared == PRUNED
-    if sparse:
-        parameters, masks = prune(rows, PAPER_WIDTHS, {DEFAULT: shot}, algorithm)
+    sparse: Sequence[int] = ()
+    if kind.compared == PRUNED:
+        sparse, pruning = seeds, {DEFAULT: {"snip_batch": STEPS.batch, "iterations": 1}}
+        parameters, masks = prune(rows, PAPER_WIDTHS, pruning, data, algorithm)
     else:
         sizes = data.observations.shape[1], data.actions.shape[1]
         fresh = type(algorithm).initialise(PAPER_WIDTHS, *sizes, seeds)

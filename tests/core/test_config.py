@@ -35,7 +35,11 @@ def demo():
             "rl.training.updates is -5 (int); allowed is at least 1",
         ),
         (("rl", "training", "learning_rat"), 1, "rl.training has no key learning_rat; allowed are"),
-        (("rl", "pruning", "scope"), "layer", "'layer' (str); allowed is one of part, network"),
+        (
+            ("rl", "training", "schedule"),
+            "step",
+            "'step' (str); allowed is one of constant, cosine",
+        ),
         (
             ("rl", "tasks", "ant"),
             {"source": "robot"},

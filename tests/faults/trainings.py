@@ -28,7 +28,8 @@ from triptych.rl.pruning.stack import PrunedStack
 from triptych.rl.tasks.task import task_named
 from triptych.rl.tasks.transitions import Transitions
 from triptych.rl.training.learner import StepSettings
-from triptych.rl.training.train import TrainingSettings, train
+from triptych.rl.training.state import TrainingSettings
+from triptych.rl.training.train import train
 from triptych.style.network import training as style_training
 from triptych.style.network.architecture import Architecture
 from triptych.style.network.initial_weights import initial_network
@@ -87,7 +88,7 @@ def train_stack(folder, stop=None, learning_rate=1e-3, broken=None):
         precision="float32",
     )
     return train(
-        PrunedStack(rows, "narrow", algorithms[0], [], "part", parameters, {}),
+        PrunedStack(rows, "narrow", algorithms[0], [], parameters, {}),
         DeviceData(data, CPU, torch.float32),
         settings,
         Checkpoint(folder, "x"),

@@ -11,7 +11,7 @@ import yaml
 ROOT = Path(__file__).parents[2]
 TINY = {
     "paintings": {"size": [32, 32]},
-    "experts": {"hopper-medium": {"steps": 4096}},
+    "experts": {"hopper": {"steps": 4096}},
     "small": {
         "sounds": {"each": 1, "held_out": 1, "seconds": 0.5},
         "scenes": 128,
@@ -21,7 +21,7 @@ TINY = {
         "training": {"steps": 4, "batch": 16, "warmup": 1, "log_every": 2, "checkpoint_every": 2},
     },
 }
-MADE = ("style/paintings/ink.png", "experts/hopper-medium.json", "audio/small/model.json")
+MADE = ("style/paintings/ink.png", "experts/hopper.json", "audio/small/model.json")
 
 
 def snakemake(snakefile, folder, config, *arguments):
@@ -39,7 +39,7 @@ def test_each_maker_makes_its_files_laid_out_as_they_are_shipped(tmp_path):
     shipped = {path.relative_to(ROOT / "resources") for path in (ROOT / "resources").rglob("*")}
     assert set(files) <= shipped
     assert {str(name.parent) for name in files} == {"style/paintings", "experts", "audio/small"}
-    assert json.loads((folder / "experts/hopper-medium.json").read_text())["task"] == "hopper"
+    assert json.loads((folder / "experts/hopper.json").read_text())["task"] == "hopper"
 
 
 @pytest.mark.slow

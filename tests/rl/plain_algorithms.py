@@ -1,9 +1,9 @@
 """TD3+BC and IQL one network at a time, in ordinary modules with `torch.optim` and a backward pass
 each: what the stacked updates are compared with.
 
-Restated from CORL (algorithms/offline/td3_bc.py, iql.py: `TD3_BC.train`, `ImplicitQLearning.train`)
-and from the algorithms' authors (sfujim/TD3_BC: `TD3_BC.train`; ikostrikov/implicit_q_learning:
-`_update_jit` of learner.py with critic.py's `update_v` and `update_q` and actor.py's `update`).
+Restated from CORL (algorithms/offline/td3_bc.py: `TD3_BC.train`) and from the algorithms' authors
+(sfujim/TD3_BC: `TD3_BC.train`; ikostrikov/implicit_q_learning: `_update_jit` of learner.py with
+critic.py's `update_v` and `update_q` and actor.py's `update`).
 """
 
 import copy
@@ -107,7 +107,7 @@ class PlainTd3Bc(Plain):
 
 
 class PlainIql(Plain):
-    """Either of the two references, by the settings."""
+    """IQL as its authors' code has it."""
 
     def __init__(self, parameters, k, learning_rate, settings) -> None:
         super().__init__(parameters, k, learning_rate)
@@ -122,51 +122,24 @@ class PlainIql(Plain):
         self.of_critics = self.adam(*(p for each in self.critics for p in each.parameters()))
 
     def update(self, batch, noise) -> None:
-        """In the order of the reference."""
-        (self._corl if self.settings.reference == "corl" else self._authors)(batch)
-        for slow, fast in zip(self.slow, self.critics, strict=True):
-            self.follow(slow, fast)
-
-    def _corl(self, batch) -> None:
-        """V(s') and the advantages are of before V's step."""
-        with torch.no_grad():
-            next_v = self.value(batch.next_observations)[:, 0]
-        advantages = self._value_step(batch)
-        misses = self._misses(batch, next_v)
-        self.descend(sum(misses) / len(misses), self.of_critics)
-        self._actor_step(batch, advantages, -20)
-
-    def _authors(self, batch) -> None:
         """V moves first, and both others take it as it then is."""
-        self._value_step(batch)
+        how, pairs = self.settings, beside(batch.observations, batch.actions)
         with torch.no_grad():
-            advantages = self._least(batch) - self.value(batch.observations)[:, 0]
-        self._actor_step(batch, advantages, -5)
-        with torch.no_grad():
-            next_v = self.value(batch.next_observations)[:, 0]
-        self.descend(sum(self._misses(batch, next_v)), self.of_critics)
-
-    def _least(self, batch) -> Tensor:
-        pairs = beside(batch.observations, batch.actions)
-        return torch.min(*(each(pairs)[:, 0] for each in self.slow))
-
-    def _value_step(self, batch) -> Tensor:
-        with torch.no_grad():
-            least = self._least(batch)
+            least = torch.min(*(each(pairs)[:, 0] for each in self.slow))
         over = least - self.value(batch.observations)[:, 0]
-        high = self.settings.expectile
+        high = how.expectile
         loss = sum(u**2 * (high if u > 0 else 1 - high) for u in over) / len(over)
         self.descend(loss, self.of_value)
-        return over.detach()
-
-    def _misses(self, batch, next_v) -> list[Tensor]:
-        goal = batch.rewards + self.settings.discount * batch.not_done * next_v
-        pairs = beside(batch.observations, batch.actions)
-        return [((each(pairs)[:, 0] - goal) ** 2).mean() for each in self.critics]
-
-    def _actor_step(self, batch, advantages, least_log_std) -> None:
-        weights = torch.exp(self.settings.temperature * advantages).clamp(max=100.0)
-        deviation = self.log_std.clamp(least_log_std, 2).exp()
+        with torch.no_grad():
+            advantages = least - self.value(batch.observations)[:, 0]
+            next_v = self.value(batch.next_observations)[:, 0]
+        weights = torch.exp(how.temperature * advantages).clamp(max=100.0)
         mean = torch.tanh(self.actor(batch.observations))
-        likely = torch.distributions.MultivariateNormal(mean, torch.diag(deviation**2))
+        variance = torch.diag(self.log_std.clamp(-5, 2).exp() ** 2)
+        likely = torch.distributions.MultivariateNormal(mean, variance)
         self.descend(-(weights * likely.log_prob(batch.actions)).mean(), self.of_actor)
+        goal = batch.rewards + how.discount * batch.not_done * next_v
+        misses = [((each(pairs)[:, 0] - goal) ** 2).mean() for each in self.critics]
+        self.descend(misses[0] + misses[1], self.of_critics)
+        for slow, fast in zip(self.slow, self.critics, strict=True):
+            self.follow(slow, fast)

@@ -6,23 +6,21 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from stacks import BCQ, CPU, STEPS, batches
 
-from triptych.rl.algorithms.bcq import Bcq
-from triptych.rl.networks.sampling import DeviceData, Draws
+from triptych.rl.networks.sampling import DeviceData
 from triptych.rl.pruning.criteria.set import CHANGES, REPLACED
-from triptych.rl.pruning.stack import Shot, prune
-from triptych.rl.pruning.unpruned import PruningSettings
-from triptych.rl.training.changing_masks import ChangingMasks
-from triptych.rl.training.learner import Learner, StepSettings
+from triptych.rl.pruning.stack import prune
+from triptych.rl.training.learner import Learner
+from triptych.rl.training.train import ChangingMasks
 
-CPU = torch.device("cpu")
 UPDATES = 80
 METHODS = ["trained_magnitude", "set", "snip", "dense"]
 
 
-@pytest.fixture
-def trained(narrow, transitions, bcq_settings):
-    """A stack's learner after each update, with what its weights and masks were."""
+@pytest.fixture(scope="module")
+def trained(narrow, transitions):
+    """A stack's learner, and after each update what its weights and masks were."""
     rows = pd.DataFrame(
         [
             {"task": "hopper", "observations": "raw", "method": method, "seed": 0}
@@ -31,19 +29,17 @@ def trained(narrow, transitions, bcq_settings):
         ]
     )
     data = DeviceData(transitions, CPU, torch.float32)
-    shots = {"default": Shot(PruningSettings({"snip_batch": 10}, 1, "part"), data)}
-    parameters, masks = prune(rows, narrow, shots, bcq_settings)
-    changing = ChangingMasks(rows, list(bcq_settings.groups("part").values()), UPDATES)
-    steps = StepSettings(batch=20, learning_rate=1e-2, tau=0.005)
-    learner = Learner(parameters, masks, bcq_settings, steps, masks_change=True)
-    draws = Draws([0] * 4, data, 20, bcq_settings)
+    pruning = {"default": {"snip_batch": 10, "iterations": 1}}
+    parameters, masks = prune(rows, narrow, pruning, data, BCQ)
+    changing = ChangingMasks(rows, list(BCQ.groups().values()), UPDATES)
+    learner = Learner(parameters, masks, BCQ, STEPS, masks_change=True)
+    learner.set_rate(1e-2)
     history = []
-    for update in range(UPDATES):
-        index, noise = draws.at(update)
-        learner.update(data.batch(index), noise)
-        before = {name: value.detach().clone() for name, value in learner.parameters.items()}
+    for update, batch, noise in batches(BCQ, transitions, [0] * 4, UPDATES, torch.float32):
+        learner.update(batch, noise)
+        before = {name: value.clone() for name, value in learner.parameters.items()}
         changing.after(update + 1, learner)
-        history.append((before, {name: mask.clone() > 0 for name, mask in learner.masks.items()}))
+        history.append((before, learner.masks()))
     return learner, history
 
 
@@ -55,7 +51,7 @@ def test_a_network_is_dense_until_half_and_then_keeps_its_largest_weights(traine
     _learner, history = trained
     assert all(mask[0].all() for mask in history[UPDATES // 2 - 2][1].values())
     before, masks = history[UPDATES // 2 - 1]
-    for names in Bcq.groups("part").values():
+    for names in BCQ.groups().values():
         sizes = np.concatenate([before[name][0].abs().flatten().numpy() for name in names])
         kept = np.concatenate([masks[name][0].flatten().numpy() for name in names])
         assert kept.sum() == round(0.2 * len(kept))
@@ -87,7 +83,6 @@ def test_an_evolving_mask_keeps_each_layers_count_and_moves_its_share(trained):
 
 def test_what_is_cut_is_zero_and_masks_of_other_methods_stay(trained):
     learner, history = trained
-    for name, mask in learner.masks.items():
-        weight = learner.parameters[name].detach()
-        assert (weight[mask == 0] == 0).all()
+    for name, mask in learner.masks().items():
+        assert not learner.parameters[name][~mask].any()
         assert torch.equal(history[-1][1][name][2:], history[0][1][name][2:])

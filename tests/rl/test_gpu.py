@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from other_algorithms import IQL, TD3_BC
+from stacks import IQL, TD3_BC
 
 from triptych.rl.networks.sampling import DeviceData, Draws
 from triptych.rl.training.learner import Learner, StepSettings

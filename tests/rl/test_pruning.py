@@ -1,7 +1,5 @@
 """Scores against finite differences and explicit Hessians; masks by exact counts."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,11 +12,11 @@ from triptych.rl.networks.sampling import DeviceData, Draws
 from triptych.rl.pruning.criteria.grasp import gradient_signal_preservation
 from triptych.rl.pruning.criteria.snip import connection_sensitivity
 from triptych.rl.pruning.keeping import count_kept, keep_count
-from triptych.rl.pruning.stack import Shot, layer_table, prune, read_masks, write_masks
-from triptych.rl.pruning.unpruned import PruningSettings
+from triptych.rl.pruning.stack import layer_table, prune, read_masks, write_masks
 
 CPU = torch.device("cpu")
-PART = PruningSettings({"snip_batch": 10, "grasp_batch": 20}, iterations=1, scope="part")
+ONCE = {"snip_batch": 10, "grasp_batch": 20, "iterations": 1}
+PRUNING = {"default": ONCE, "twice": ONCE | {"iterations": 2}}
 TINY = Widths((4, 3), (4, 3), 3)
 
 
@@ -103,25 +101,15 @@ def test_of_equal_scores_the_earlier_are_kept_as_by_a_stable_sort(sparsity):
         assert set(np.flatnonzero(row)) == set(first)
 
 
-def test_scope_part_ranks_encoder_and_decoder_apart():
-    encoder = [f"vae.{layer}.weight" for layer in ("e1", "e2", "mean", "log_std")]
-    decoder = [f"vae.{layer}.weight" for layer in ("d1", "d2", "d3")]
-    part, network = Bcq.groups("part"), Bcq.groups("network")
-    assert list(part) == ["actor", "critic", "encoder", "decoder"]
-    assert (part["encoder"], part["decoder"]) == (encoder, decoder)
-    assert list(network) == ["actor", "critic", "vae"] and network["vae"] == encoder + decoder
-
-
-@pytest.mark.parametrize("scope", ["part", "network"])
 @pytest.mark.parametrize("method", [n for n in CRITERIA if n != "trained_magnitude"])
 def test_every_method_keeps_the_same_number_in_each_group(
-    method, scope, narrow, transitions, bcq_settings
+    method, narrow, transitions, bcq_settings
 ):
     data = DeviceData(transitions, CPU, torch.float32)
-    settings = replace(PART, scope=scope)
     rows = runs((method, 80, 0), (method, 80, 1), ("dense", 0, 1))
-    _, masks = prune(rows, narrow, {"default": Shot(settings, data)}, bcq_settings)
-    for names in Bcq.groups(scope).values():
+    _, masks = prune(rows, narrow, PRUNING, data, bcq_settings)
+    assert list(Bcq.groups()) == ["actor", "critic", "encoder", "decoder"]
+    for names in Bcq.groups().values():
         total = sum(masks[name][0].numel() for name in names)
         for k, share in ((0, 0.2), (1, 0.2), (2, 1.0)):
             assert sum(int(masks[name][k].sum()) for name in names) == round(total * share)
@@ -129,10 +117,11 @@ def test_every_method_keeps_the_same_number_in_each_group(
 
 @pytest.mark.parametrize("method", CRITERIA)
 def test_a_mask_depends_on_its_row_and_not_on_the_stack(method, narrow, transitions, bcq_settings):
-    shots = {"default": Shot(PART, DeviceData(transitions, CPU, torch.float64))}
+    data = DeviceData(transitions, CPU, torch.float64)
     stacked = runs(("snip", 50, 0), (method, 90, 3), ("dense", 0, 0), (method, 90, 4))
-    parameters, masks = prune(stacked, narrow, shots, bcq_settings)
-    alone_parameters, alone = prune(runs((method, 90, 3)), narrow, shots, bcq_settings)
+    parameters, masks = prune(stacked, narrow, PRUNING, data, bcq_settings)
+    own = runs((method, 90, 3))
+    alone_parameters, alone = prune(own, narrow, PRUNING, data, bcq_settings)
     for name, mask in alone.items():
         assert torch.equal(mask[0], masks[name][1])
         assert torch.equal(alone_parameters[name][0], parameters[name][1])
@@ -141,10 +130,9 @@ def test_a_mask_depends_on_its_row_and_not_on_the_stack(method, narrow, transiti
 def test_two_iterations_score_again_what_the_first_has_left(narrow, transitions, bcq_settings):
     """SNIP at 75% in two steps, by hand: half of each part of the VAE, then half of these."""
     data = DeviceData(transitions, CPU, torch.float32)
-    shots = {"default": Shot(PART, data), "twice": Shot(replace(PART, iterations=2), data)}
     rows = runs(("snip", 75, 0), ("snip", 75, 0), ("grasp", 75, 0), ("snip", 50, 0))
     rows["pruning"] = ["default", "twice", "twice", "default"]
-    fresh, masks = prune(rows, narrow, shots, bcq_settings)
+    fresh, masks = prune(rows, narrow, PRUNING, data, bcq_settings)
     encoder = [f"vae.{layer}.weight" for layer in ("e1", "e2", "mean", "log_std")]
     decoder = [f"vae.{layer}.weight" for layer in ("d1", "d2", "d3")]
     draws = Draws([0], data, 10, bcq_settings, "prune")
@@ -182,7 +170,7 @@ def test_an_emptied_layer_is_reported_and_logged(caplog, narrow):
         if name.endswith(".weight")
     }
     masks["actor.l2.weight"][:] = False
-    table = layer_table(runs(("snip", 95, 0)), masks, Bcq.groups("part"))
+    table = layer_table(runs(("snip", 95, 0)), masks, Bcq.groups())
     actor = table[table["network"] == "actor"]
     assert actor.set_index("layer")["emptied"].to_dict() == {"l1": False, "l2": True, "l3": False}
     assert actor["kept"].tolist() == [168, 0, 30]
@@ -190,8 +178,8 @@ def test_an_emptied_layer_is_reported_and_logged(caplog, narrow):
 
 
 def test_masks_survive_their_file(tmp_path, narrow, transitions, bcq_settings):
-    shots = {"default": Shot(PART, DeviceData(transitions, CPU, torch.float32))}
-    _, masks = prune(runs(("snip", 95, 0), ("dense", 0, 0)), narrow, shots, bcq_settings)
+    rows, data = runs(("snip", 95, 0), ("dense", 0, 0)), DeviceData(transitions, CPU, torch.float32)
+    _, masks = prune(rows, narrow, PRUNING, data, bcq_settings)
     arrays = {name: mask.numpy() for name, mask in masks.items()}
     write_masks(tmp_path / "m.safetensors", arrays)
     read = read_masks(tmp_path / "m.safetensors", Bcq.layer_shapes(narrow, 11, 3))

@@ -1,58 +1,25 @@
 """Runs that train with their kept weights alone, against dense ones whose weights are masked."""
 
-import dataclasses
-
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-from other_algorithms import BCQ, CORL_IQL, IQL, TD3_BC
+from stacks import BC, BCQ, CPU, IQL, STEPS, TD3_BC, random_masks, stack, updated
 from stops import Never
 from torch.nn.functional import linear
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.rl.acting.evaluation import EvaluationSettings
-from triptych.rl.algorithms.bc import Bc
-from triptych.rl.networks.sampling import DeviceData, Draws
+from triptych.rl.networks.sampling import DeviceData
 from triptych.rl.networks.sparse import SparseParameters
 from triptych.rl.pruning.stack import PrunedStack
 from triptych.rl.tasks.task import task_named
-from triptych.rl.training.learner import Learner, StepSettings
-from triptych.rl.training.mixed_learner import (
-    SPARSE_DENSITY,
-    MixedLearner,
-    sparse_runs,
-)
+from triptych.rl.training.learner import SPARSE_DENSITY, Learner, sparse_runs
 from triptych.rl.training.speed import update_times
-from triptych.rl.training.train import TrainingSettings, train
+from triptych.rl.training.state import TrainingSettings
+from triptych.rl.training.train import train
 
-CPU, HOPPER = torch.device("cpu"), (11, 3)
-STEPS = StepSettings(batch=20, learning_rate=1e-3, tau=0.005)
-BC = Bc(**dataclasses.asdict(BCQ))
 SEEDS = [0, 1, 0]
-
-
-def stack(algorithm, widths, dtype=torch.float64, kept=0.07):
-    """Parameters of three networks, and masks that leave this share of every layer."""
-    fresh = type(algorithm).initialise(widths, *HOPPER, SEEDS)
-    generator = torch.Generator().manual_seed(3)
-    masks = {
-        name: torch.rand(value.shape, generator=generator) < kept
-        for name, value in fresh.items()
-        if name.endswith(".weight")
-    }
-    return {name: value.to(dtype) for name, value in fresh.items()}, masks
-
-
-def updated(learner, algorithm, transitions, updates, dtype=torch.float64):
-    data = DeviceData(transitions, CPU, dtype)
-    draws = Draws(SEEDS, data, STEPS.batch, algorithm)
-    losses = {}
-    for update in range(updates):
-        index, noise = draws.at(update)
-        learner.set_rate(STEPS.rate(update, updates))
-        losses = learner.update(data.batch(index), noise, update)
-    return losses
 
 
 @pytest.mark.parametrize("kept", [0.07, 0.5, 1.0, 0.0])
@@ -83,44 +50,44 @@ def test_a_layer_and_its_gradients_equal_each_networks_masked_linear_map(kept):
 
 
 @pytest.mark.parametrize("sparse", [(0, 1, 2), (0, 2)])
-@pytest.mark.parametrize("algorithm", [BC, BCQ, TD3_BC, IQL, CORL_IQL])
+@pytest.mark.parametrize("algorithm", [BC, BCQ, TD3_BC, IQL])
 def test_fifty_updates_equal_those_of_masked_dense_networks(narrow, transitions, algorithm, sparse):
-    parameters, masks = stack(algorithm, narrow)
+    parameters = stack(algorithm, narrow, SEEDS)
+    masks = random_masks(parameters, 0.07)
     masked = Learner(parameters, masks, algorithm, STEPS)
-    mixed = MixedLearner(parameters, masks, algorithm, STEPS, sparse=sparse)
-    expected, found = (updated(each, algorithm, transitions, 50) for each in (masked, mixed))
+    mixed = Learner(parameters, masks, algorithm, STEPS, sparse=sparse)
+    expected, found = (updated(each, algorithm, transitions, SEEDS, 50) for each in (masked, mixed))
     for network, loss in expected.items():
         torch.testing.assert_close(found[network], loss, rtol=0, atol=1e-12)
     for name, value in mixed.parameters.items():
-        torch.testing.assert_close(value, masked.dense()[name], rtol=0, atol=1e-12)
+        torch.testing.assert_close(value, masked.parameters[name], rtol=0, atol=1e-12)
         assert name not in masks or not value[~masks[name]].any()
+    assert all(torch.equal(mask, masks[name]) for name, mask in mixed.masks().items())
 
 
 def test_a_sparse_state_holds_the_kept_weights_and_restores_to_the_byte(narrow, transitions):
-    parameters, masks = stack(BCQ, narrow, torch.float32)
-    learner = MixedLearner(parameters, masks, BCQ, STEPS, sparse=(0, 1, 2))
-    updated(learner, BCQ, transitions, 7, torch.float32)
+    parameters = stack(BCQ, narrow, SEEDS, torch.float32)
+    masks = random_masks(parameters, 0.07)
+    learner, again = (Learner(parameters, masks, BCQ, STEPS, sparse=(0, 1, 2)) for _ in range(2))
+    updated(learner, BCQ, transitions, SEEDS, 7, torch.float32)
     weights = sum(int(masks[f"vae.{layer}.weight"].sum()) for layer in ("e1", "e2", "d1", "d2"))
     state = learner.state()
     for kind in ("parameters", "adam/exp_avg", "adam/exp_avg_sq"):
         stored = (state[f"sparse/{kind}/vae.{n}.weight"] for n in ("e1", "e2", "d1", "d2"))
         assert sum(value.numel() for value in stored) == weights
-    again = MixedLearner(parameters, masks, BCQ, STEPS, sparse=(0, 1, 2))
     again.restore({name: value.clone() for name, value in state.items()})
     for each in (learner, again):
-        updated(each, BCQ, transitions, 3, torch.float32)
+        updated(each, BCQ, transitions, SEEDS, 3, torch.float32)
     assert all(torch.equal(again.state()[name], value) for name, value in state.items())
 
 
 def test_a_sparse_run_that_diverges_is_cleared_and_its_neighbours_go_on(narrow, transitions):
-    parameters, masks = stack(BCQ, narrow, torch.float32)
-    undisturbed, spoiled = (
-        MixedLearner(parameters, masks, BCQ, STEPS, sparse=(1, 2)) for _ in range(2)
-    )
+    parameters = stack(BCQ, narrow, SEEDS, torch.float32)
+    masks = random_masks(parameters, 0.07)
+    undisturbed, spoiled = (Learner(parameters, masks, BCQ, STEPS, sparse=(1, 2)) for _ in range(2))
     for learner in (undisturbed, spoiled):
-        updated(learner, BCQ, transitions, 3, torch.float32)
-    (name,) = (name for name in spoiled.state() if name == "sparse/parameters/vae.d2.bias")
-    spoiled.state()[name][1] = torch.nan  # of the stack's third run
+        updated(learner, BCQ, transitions, SEEDS, 3, torch.float32)
+    spoiled.state()["sparse/parameters/vae.d2.bias"][1] = torch.nan  # of the stack's third run
     assert spoiled.finite().tolist() == [True, True, False]
     spoiled.clear([2])
     assert spoiled.finite().all()
@@ -148,7 +115,8 @@ def test_runs_train_sparsely_by_the_density_of_what_learns_where_masks_stay():
 
 
 def test_a_trained_stack_has_the_layout_of_a_dense_one(narrow, transitions, tmp_path):
-    parameters, masks = stack(BCQ, narrow, torch.float32)
+    parameters = stack(BCQ, narrow, SEEDS, torch.float32)
+    masks = random_masks(parameters, 0.07)
     masks = {name: mask | (torch.arange(3) == 1)[:, None, None] for name, mask in masks.items()}
     rows, found, shown = runs("snip", "dense", "grasp"), [], []
     kept = {name: mask.numpy() for name, mask in masks.items()}
@@ -165,7 +133,7 @@ def test_a_trained_stack_has_the_layout_of_a_dense_one(narrow, transitions, tmp_
         )
         found.append(
             train(
-                PrunedStack(rows, "narrow", BCQ, [], "part", parameters, kept),
+                PrunedStack(rows, "narrow", BCQ, [], parameters, kept),
                 DeviceData(transitions, CPU, torch.float32),
                 settings,
                 Checkpoint(tmp_path / str(len(sparse)), "x"),
@@ -194,7 +162,8 @@ def test_a_trained_stack_has_the_layout_of_a_dense_one(narrow, transitions, tmp_
 
 
 def test_updates_are_timed_with_kept_weights_alone_beside_the_dense_twins(narrow, transitions):
-    parameters, masks = stack(BCQ, narrow, torch.float32, kept=0.1)
+    parameters = stack(BCQ, narrow, SEEDS, torch.float32)
+    masks = random_masks(parameters, 0.1)
     initial, first = ({n: v[:1] for n, v in each.items()} for each in (parameters, masks))
     table = update_times(initial, first, 0, BCQ, transitions, repeats=2)
     cases = [(part, kernel) for part in ("BC", "BCQ") for kernel in ("dense", "embedding_bag")]

@@ -16,10 +16,10 @@ from triptych.rl.networks.algorithm import Widths, algorithm_class
 from triptych.rl.networks.sampling import DeviceData
 from triptych.rl.pruning.stack import prune_stack, write_masks
 from triptych.rl.tasks.task import task_named
-from triptych.rl.tasks.transitions import Transitions, write_transitions
-from triptych.rl.training.learner import StepSettings
-from triptych.rl.training.mixed_learner import sparse_runs
-from triptych.rl.training.train import TrainingSettings, policies_of, train
+from triptych.rl.tasks.transitions import Transitions
+from triptych.rl.training.learner import StepSettings, sparse_runs
+from triptych.rl.training.state import TrainingSettings
+from triptych.rl.training.train import policies_of, train
 
 logging.basicConfig(stream=sys.stdout, level=logging.INFO)
 torch.set_num_threads(1)
@@ -29,7 +29,6 @@ normal = lambda *shape: random.standard_normal(shape).astype(np.float32)  # noqa
 data = Transitions(
     normal(400, 11), np.tanh(normal(400, 3)), normal(400), normal(400, 11), 0 * normal(400)
 )
-write_transitions(folder / "data.safetensors", data)
 rows = pd.DataFrame(
     [
         {"task": "hopper", "observations": kind, "method": method}
@@ -47,22 +46,22 @@ rows = pd.DataFrame(
 widths = Widths((12, 10), (14, 9), 16)
 bcq = {"discount": 0.99, "phi": 0.05, "lambda": 0.75, "target_samples": 3}
 td3_bc = {"discount": 0.99, "policy_noise": 0.2, "noise_clip": 0.5, "policy_freq": 2, "alpha": 2.5}
-iql = {"discount": 0.99, "expectile": 0.7, "temperature": 3.0, "reference": "authors"}
+iql = {"discount": 0.99, "expectile": 0.7, "temperature": 3.0}
 settings = {"BCQ": bcq, "BC": bcq, "TD3+BC": td3_bc, "IQL": iql}
 algorithms = [algorithm_class(name).from_table(settings[name]) for name in sys.argv[2:]]
 device = torch.device("cpu")
-shot = {"snip_batch": 10, "grasp_batch": 20, "iterations": 1, "scope": "part"}
-shot["transitions"] = folder / "data.safetensors"
-pruned = prune_stack(rows, "narrow", widths, algorithms[0], {"default": shot}, task_named("hopper"))
+pruning = {"default": {"snip_batch": 10, "grasp_batch": 20, "iterations": 1}}
+task = task_named("hopper")
+pruned = prune_stack(rows, "narrow", widths, algorithms[0], pruning, task, data)
 training = TrainingSettings(
     algorithms=tuple(algorithms),
     steps=StepSettings(batch=20, learning_rate=1e-3, tau=0.005),
-    evaluation=EvaluationSettings(2, 2, candidates=4, seed=0, task=task_named("hopper")),
+    evaluation=EvaluationSettings(2, 2, candidates=4, seed=0, task=task),
     updates=600,
     evaluate_every=300,
     checkpoint_every=30,
     precision="float32",
-    sparse=sparse_runs(rows, pruned.masks, algorithms[0].learning, device),
+    sparse=sparse_runs(rows, pruned.masks, algorithms[0].update_order(), device),
 )
 assert training.sparse == (1, 3)
 try:

@@ -7,6 +7,7 @@ from triptych.rl.algorithms.bcq import Bcq
 from triptych.rl.networks.algorithm import Widths
 from triptych.rl.pruning.stack import prune_stack
 from triptych.rl.tasks.task import task_from
+from triptych.rl.tasks.transitions import read_transitions
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output
@@ -17,5 +18,6 @@ with job(snakemake):
         Bcq.from_table(params.bcq),
         params.pruning,
         task=task_from(**params.task),
+        transitions=read_transitions(snakemake.input.transitions),
     )
     pruned.write(output.masks, output.layers, output.inputs, output.sizes)

@@ -18,9 +18,9 @@ from triptych.rl.networks.sampling import DeviceData
 from triptych.rl.pruning.stack import prune_stack
 from triptych.rl.tasks.task import task_from
 from triptych.rl.tasks.transitions import read_horizon, read_transitions
-from triptych.rl.training.learner import StepSettings
-from triptych.rl.training.mixed_learner import sparse_runs
-from triptych.rl.training.train import TrainingSettings, policies_of, train
+from triptych.rl.training.learner import StepSettings, sparse_runs
+from triptych.rl.training.state import TrainingSettings
+from triptych.rl.training.train import policies_of, train
 
 with job(snakemake):
     params, output, training = snakemake.params, snakemake.output, snakemake.params.training
@@ -29,6 +29,7 @@ with job(snakemake):
     algorithms = tuple(
         algorithm_class(name).from_table(table) for name, table in params.algorithms.items()
     )
+    transitions = read_transitions(snakemake.input.transitions, params.max_transitions)
     pruned = prune_stack(
         rows,
         snakemake.wildcards.networks,
@@ -36,9 +37,9 @@ with job(snakemake):
         algorithms[0],
         params.pruning,
         task=task,
-        max_transitions=params.max_transitions,
+        transitions=transitions,
     )
-    sparse = sparse_runs(rows, pruned.masks, algorithms[0].learning, device)
+    sparse = sparse_runs(rows, pruned.masks, algorithms[0].update_order(), device)
     precision = choose_precision(
         training["precision"],
         device,
@@ -68,11 +69,7 @@ with job(snakemake):
     decided = {"training": {**training, "precision": precision}, "sparse": settings.sparse}
     trained = train(
         pruned,
-        DeviceData(
-            read_transitions(snakemake.input.transitions, params.max_transitions),
-            device,
-            torch.float32,
-        ),
+        DeviceData(transitions, device, torch.float32),
         settings,
         Checkpoint(
             params.checkpoint, fingerprint({**dict(params.items()), **decided}, snakemake.input)

@@ -7,7 +7,6 @@ from triptych.core.config import ConfigError
 from triptych.report.files import products
 from triptych.rl.methods import ALGORITHMS, CONTROLS, CRITERIA, DENSE, OBSERVATIONS, networks_name
 from triptych.rl.tasks import config as tables
-from triptych.rl.tasks.config import with_quality
 from triptych.rl.tasks.sweep import DEFAULT, Run, algorithms_of, keys_of, runs_of, small_data_sweeps
 
 CHANGES_NOTHING = ("rl.runs_per_job", "rl.training.checkpoint_every")
@@ -105,21 +104,11 @@ class Workflow:
         return [module] if colon else []
 
     def pruning(self, wildcards: Any) -> dict[str, dict[str, Any]]:
-        """Settings of the prunings of a stack by name, with the transitions that each takes."""
-        default = dict(self.config["pruning"])
-        variants, settings_of = default.pop("variants"), {}
-        rows = self.rows(wildcards.task, wildcards.stack)
-        for name in dict.fromkeys([DEFAULT, *(run["pruning"] for run in rows)]):
-            settings = {**default, **variants.get(name, {})}
-            quality = settings.pop("quality", "")
-            data = f"{wildcards.task}-{quality}" if quality else wildcards.task
-            path = f"results/rl/{data}/transitions.safetensors"
-            settings_of[name] = {**settings, "transitions": path}
-        return settings_of
-
-    def pruning_data(self, wildcards: Any) -> list[str]:
-        """The transitions by which a stack's masks are made."""
-        return list({table["transitions"]: None for table in self.pruning(wildcards).values()})
+        """Settings of the prunings of a stack by name."""
+        default = {key: value for key, value in self.config["pruning"].items() if key != "variants"}
+        variants = self.config["pruning"]["variants"]
+        used = dict.fromkeys(run["pruning"] for run in self.rows(wildcards.task, wildcards.stack))
+        return {name: {**default, **variants.get(name, {})} for name in used}
 
     # Files of runs.
 
@@ -296,14 +285,7 @@ class Workflow:
     def source(self, wildcards: Any) -> str:
         """The HDF5 file of a task whose data are downloaded or the user's own."""
         task = self.config["tasks"][wildcards.task]
-        return task.get("path") or (
-            f"results/rl/{wildcards.task}{wildcards.quality}/{task['source']}.hdf5"
-        )
-
-    def data_source(self, wildcards: Any) -> str:
-        """Source of the data, with the quality that the wildcards name."""
-        entry = with_quality(self.config["tasks"][wildcards.task], wildcards.quality)
-        return tables.data_source(entry)
+        return task.get("path") or f"results/rl/{wildcards.task}/{task['source']}.hdf5"
 
     @property
     def d4rl_digests(self) -> list[str]:
@@ -312,22 +294,16 @@ class Workflow:
 
     def download(self, wildcards: Any) -> dict[str, Any]:
         """D4RL's file of a task: its name, and its url, size, ... of resources/sources.yaml."""
-        entry = with_quality(self.config["tasks"][wildcards.task], wildcards.quality)
-        name = tables.d4rl_file(wildcards.task, entry)
+        name = tables.d4rl_file(wildcards.task, self.config["tasks"][wildcards.task])
         entry = self._downloads[name]
         return {**entry, "name": name, "mirrors": [entry["mirror"]]}
 
     @property
     def downloads(self) -> dict[str, dict[str, Any]]:
         """Entries of resources/sources.yaml that this run downloads, by name."""
-        variants = self.config["pruning"]["variants"].values()
-        qualities = sorted({"", *(variant.get("quality", "") for variant in variants)})
-        files: dict[str, dict[str, Any]] = {}
-        for task, entry in self.config["tasks"].items():
-            for quality in qualities if entry["source"] == "d4rl" else ():
-                name = tables.d4rl_file(task, with_quality(entry, quality))
-                files[name] = self._downloads[name]
-        return files
+        entries = self.config["tasks"].items()
+        names = [tables.d4rl_file(task, e) for task, e in entries if e["source"] == "d4rl"]
+        return {name: self._downloads[name] for name in names}
 
 
 def _units(widths: Mapping[str, Any]) -> str:

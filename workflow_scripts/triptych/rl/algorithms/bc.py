@@ -29,9 +29,9 @@ class Bc(Bcq):
         """Decode one latent."""
         return Acting(act_bc, 1, BC_LATENT_CLIP)
 
-    def update_order(self) -> tuple[tuple[str, ...], ...]:
+    def update_order(self) -> tuple[str, ...]:
         """The VAE alone."""
-        return (("vae",),)
+        return ("vae",)
 
 
 ALGORITHM = Bc

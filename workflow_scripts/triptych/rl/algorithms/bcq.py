@@ -76,9 +76,9 @@ class Bcq(Algorithm):
         """Take the best of `candidates` sampled actions."""
         return Acting(partial(act_bcq, phi=self.phi), candidates, BCQ_LATENT_CLIP)
 
-    def update_order(self) -> tuple[tuple[str, ...], ...]:
+    def update_order(self) -> tuple[str, ...]:
         """The VAE moves first, as in the reference; actor and critic then sample from it."""
-        return (("vae",), ("critic",), ("actor",))
+        return ("vae", "critic", "actor")
 
     def noise(self) -> dict[str, int]:
         """Latents."""

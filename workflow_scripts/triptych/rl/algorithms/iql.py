@@ -1,5 +1,7 @@
-"""IQL (Kostrikov et al. 2022): its authors' code (learner.py, critic.py, actor.py, policy.py) and
-CORL's (algorithms/offline/iql.py), which differ in three places (`Iql.reference`).
+"""IQL (Kostrikov et al. 2022), after its authors' learner.py, critic.py, actor.py and policy.py.
+
+CORL's (algorithms/offline/iql.py) takes all gradients before any network moves, halves the critic's
+loss and lets a deviation be smaller.
 """
 
 from dataclasses import dataclass
@@ -17,22 +19,17 @@ COLOUR = "#aa4499"
 
 LARGEST_WEIGHT = 100.0
 """Largest weight of a transition in the actor's loss."""
-LOG_STD = {"authors": (-5.0, 2.0), "corl": (-20.0, 2.0)}
-"""Bounds of the logarithm of the policy's deviation, by reference."""
+LOG_STD = (-5.0, 2.0)
+"""Bounds of the logarithm of the policy's deviation."""
 
 
 @dataclass(frozen=True)
 class Iql(Algorithm):
-    """IQL; its authors' values (configs/mujoco_config.py) are in the comments.
-
-    reference: `authors`, or `corl`, where all three losses are taken before any network moves, the
-    critic's is half as large, and a deviation may be smaller.
-    """
+    """IQL; its authors' values (configs/mujoco_config.py) are in the comments."""
 
     discount: float  # 0.99
     expectile: float  # 0.7
     temperature: float  # 3.0, of the advantages' exponential
-    reference: str
 
     name = NAME
     chains = (
@@ -51,11 +48,9 @@ class Iql(Algorithm):
             "actor": partial(actor_loss, settings=self),
         }
 
-    def update_order(self) -> tuple[tuple[str, ...], ...]:
-        """The authors move the value network first; CORL takes all gradients first."""
-        if self.reference == "corl":
-            return (("value", "critic", "actor"),)
-        return (("value",), ("actor", "critic"))
+    def update_order(self) -> tuple[str, ...]:
+        """The value network moves first; both others take it as it then is."""
+        return ("value", "actor", "critic")
 
 
 ALGORITHM = Iql
@@ -105,13 +100,12 @@ def value_loss(
 def critic_loss(
     parameters: Parameters, targets: Parameters, batch: Batch, noise: Noise, settings: Iql
 ) -> Tensor:
-    """Mean squared error of Q1 plus that of Q2 to r + discount V(s'), [K]; CORL's is half of it."""
+    """Mean squared error of Q1 plus that of Q2 to r + discount V(s'): [K]."""
     with torch.no_grad():
         following = state_values(parameters, batch.next_observations)
         target = batch.rewards + settings.discount * batch.not_done * following
     q1, q2 = twin_values(parameters, batch.observations, batch.actions)
-    both = (q1 - target).square().mean(1) + (q2 - target).square().mean(1)
-    return both / 2 if settings.reference == "corl" else both
+    return (q1 - target).square().mean(1) + (q2 - target).square().mean(1)
 
 
 def actor_loss(
@@ -124,7 +118,7 @@ def actor_loss(
     with torch.no_grad():
         advantages = _advantages(parameters, targets, batch)
         weights = (settings.temperature * advantages).exp().clamp(max=LARGEST_WEIGHT)
-    log_std = parameters["actor.log_std"].clamp(*LOG_STD[settings.reference])
+    log_std = parameters["actor.log_std"].clamp(*LOG_STD)
     mean = act_by_actor(parameters, batch.observations)
     policy = torch.distributions.Normal(mean, log_std.exp(), validate_args=False)
     return -(weights * policy.log_prob(batch.actions).sum(-1)).mean(1)

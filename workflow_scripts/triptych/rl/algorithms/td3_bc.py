@@ -46,9 +46,9 @@ class Td3Bc(Algorithm):
             "actor": partial(actor_loss, settings=self),
         }
 
-    def update_order(self) -> tuple[tuple[str, ...], ...]:
+    def update_order(self) -> tuple[str, ...]:
         """The critic first."""
-        return (("critic",), ("actor",))
+        return ("critic", "actor")
 
     def period(self) -> int:
         """Critic updates per update of actor and targets."""

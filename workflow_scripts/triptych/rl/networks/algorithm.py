@@ -123,16 +123,12 @@ class Algorithm:
         return tuple(chain.names[0] for chain in cls.chains)
 
     @classmethod
-    def groups(cls, scope: str) -> dict[str, list[str]]:
-        """Names of the weights that are ranked together, by group.
-
-        scope: `part` (a group each for encoder and decoder, as in the paper's Algorithm 1) or
-        `network` (the VAE is one group).
-        """
+    def groups(cls) -> dict[str, list[str]]:
+        """Names of the weights that are ranked together, by group (the paper's Algorithm 1)."""
         grouped: dict[str, list[str]] = {}
         for chain in cls.chains:
-            group = (chain.group or chain.network) if scope == "part" else chain.network
-            grouped.setdefault(group, []).extend(f"{name}.weight" for name in chain.names)
+            names = [f"{name}.weight" for name in chain.names]
+            grouped.setdefault(chain.group or chain.network, []).extend(names)
         return grouped
 
     def losses(self) -> dict[str, Loss]:
@@ -143,10 +139,9 @@ class Algorithm:
         """Acting by the actor, unless overridden. candidates: number of actions to sample."""
         return Acting(act_by_actor)
 
-    def update_order(self) -> tuple[tuple[str, ...], ...]:
-        """The networks that learn, in the order of an update; the gradients of those in one tuple
-        are taken before any of them moves."""
-        return tuple((name,) for name in dict.fromkeys(chain.network for chain in self.chains))
+    def update_order(self) -> tuple[str, ...]:
+        """The networks that learn, in the order in which an update moves them."""
+        return tuple(dict.fromkeys(chain.network for chain in self.chains))
 
     def period(self) -> int:
         """Number of updates between two updates of delayed networks and of all targets."""
@@ -163,11 +158,6 @@ class Algorithm:
     def policy_metadata(self, candidates: int) -> dict[str, Any]:
         """Settings of acting to store with a policy, beside its algorithm and range of actions."""
         return {}
-
-    @property
-    def learning(self) -> tuple[str, ...]:
-        """The networks that learn."""
-        return tuple(network for together in self.update_order() for network in together)
 
 
 def algorithm_class(name: str) -> type[Algorithm]:

@@ -172,10 +172,16 @@ class SparseParameters(dict[str, Tensor]):
             for name, value in self.items()
         }
 
+    def masks(self) -> dict[str, Tensor]:
+        """Where the kept weights are, boolean [K, in, out] by weight name."""
+        return {
+            name: pattern.dense(torch.ones_like(self[name].detach())) > 0
+            for name, pattern in self.patterns.items()
+        }
 
-def views_of(patterns: Mapping[str, Pattern], name: str, value: Tensor) -> Sequence[Tensor]:
-    """Views of each network's part of a parameter, or of a moment of it."""
-    if name not in patterns:
-        return value.unbind()
-    pattern = patterns[name]
-    return [pattern.of_network(value, k) for k in range(pattern.networks)]
+    def views(self, name: str, value: Tensor) -> Sequence[Tensor]:
+        """Views of each network's part of a parameter, or of a moment of it."""
+        if name not in self.patterns:
+            return value.unbind()
+        pattern = self.patterns[name]
+        return [pattern.of_network(value, k) for k in range(pattern.networks)]

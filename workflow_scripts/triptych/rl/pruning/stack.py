@@ -19,10 +19,10 @@ from triptych.rl.networks.algorithm import Algorithm, Widths
 from triptych.rl.networks.sampling import DeviceData
 from triptych.rl.networks.stacked import Parameters, apply_masks, network_of, torch_layout
 from triptych.rl.pruning.storage import coo_bytes, dense_bytes, packed_bytes
-from triptych.rl.pruning.unpruned import PruningSettings, Unpruned, criterion, weights_of
-from triptych.rl.tasks.sweep import DEFAULT, keys_of
+from triptych.rl.pruning.unpruned import Unpruned, criterion, weights_of
+from triptych.rl.tasks.sweep import keys_of
 from triptych.rl.tasks.task import Task
-from triptych.rl.tasks.transitions import read_transitions
+from triptych.rl.tasks.transitions import Transitions
 
 logger = logging.getLogger(__name__)
 
@@ -39,26 +39,16 @@ Masks = Mapping[str, NDArray[np.bool_]]
 
 
 @dataclass(frozen=True)
-class Shot:
-    """Settings of a pruning and the data that score weights."""
-
-    settings: PruningSettings
-    data: DeviceData
-
-
-@dataclass(frozen=True)
 class PrunedStack:
     """A stack's initial weights and masks, [K, in, out] by name, with the columns of its tables.
 
-    networks: what tables call them. inputs: names of an observation's numbers. scope: in which
-    weights were ranked together.
+    networks: what tables call them. inputs: names of an observation's numbers.
     """
 
     rows: pd.DataFrame
     networks: str
     algorithm: Algorithm
     inputs: Sequence[str]
-    scope: str
     initial: Parameters
     masks: dict[str, np.ndarray]
 
@@ -67,10 +57,9 @@ class PrunedStack:
         tensors = {name: torch.as_tensor(mask) for name, mask in self.masks.items()}
         pruned = {name: value.numpy() for name, value in apply_masks(self.initial, tensors).items()}
         write_masks(masks, self.masks)
-        groups = self.algorithm.groups(self.scope)
         first_layers = self.algorithm.first_layers()
         for path, table in (
-            (layers, layer_table(self.rows, self.masks, groups)),
+            (layers, layer_table(self.rows, self.masks, self.algorithm.groups())),
             (inputs, input_table(self.rows, self.masks, self.inputs, first_layers)),
             (sizes, size_table(self.rows, pruned)),
         ):
@@ -83,47 +72,42 @@ def prune_stack(
     networks: str,
     widths: Widths,
     algorithm: Algorithm,
-    pruning: Mapping[str, Mapping[str, Any]],
+    pruning: Mapping[str, Mapping[str, int]],
     task: Task,
-    max_transitions: int | None = None,
+    transitions: Transitions,
 ) -> PrunedStack:
     """Masks of a stack at initialisation, from batches of transitions.
 
-    networks: name of the widths. pruning: by name the keys of `rl.pruning`, and as `transitions`
-    the file to draw batches from, of which only the first `max_transitions` are used if given. It
+    networks: name of the widths. pruning: the settings of `rl.pruning`, by name of the variant. It
     is done on a CPU, which makes the same masks on every machine. Raises ValueError where config
     names fewer or more inputs than an observation has.
     """
-    cpu, shots = torch.device("cpu"), {}
-    stored = {
-        path: DeviceData(read_transitions(path, max_transitions), cpu, torch.float32)
-        for path in {table["transitions"] for table in pruning.values()}
-    }
-    for name, table in pruning.items():
-        shots[name] = Shot(PruningSettings.from_table(table), stored[table["transitions"]])
-    initial, masks = prune(rows, widths, shots, algorithm)
-    default = shots[DEFAULT]
+    data = DeviceData(transitions, torch.device("cpu"), torch.float32)
+    initial, masks = prune(rows, widths, pruning, data, algorithm)
     return PrunedStack(
         rows=rows,
         networks=networks_name(networks, algorithm.name),
         algorithm=algorithm,
-        inputs=task.input_names(default.data.observations.shape[1]),
-        scope=default.settings.scope,
+        inputs=task.input_names(data.sizes[0]),
         initial=initial,
         masks={name: mask.numpy() for name, mask in masks.items()},
     )
 
 
 def prune(
-    rows: pd.DataFrame, widths: Widths, shots: Mapping[str, Shot], algorithm: Algorithm
+    rows: pd.DataFrame,
+    widths: Widths,
+    pruning: Mapping[str, Mapping[str, int]],
+    data: DeviceData,
+    algorithm: Algorithm,
 ) -> tuple[Parameters, Parameters]:
     """Initial parameters and masks of a stack.
 
-    `rows` has the columns of `sweep.KEYS`, task being one for all; shots: by the names in the
-    column pruning. Returns parameters (all tensors) and boolean masks (weights only), both stacked
-    in the order of `rows`.
+    `rows` has the columns of `sweep.KEYS`, task being one for all; pruning: settings by the names
+    in the column pruning. Returns parameters (all tensors) and boolean masks (weights only), both
+    stacked in the order of `rows`.
     """
-    data, task = shots[DEFAULT].data, str(rows["task"].iloc[0])
+    task = str(rows["task"].iloc[0])
     fresh = algorithm.initialise(widths, *data.sizes, [int(seed) for seed in rows["seed"]])
     parameters = {name: value.to(data.rewards) for name, value in fresh.items()}
     masks = {
@@ -141,8 +125,8 @@ def prune(
             seeds=seeds,
             task=task,
             algorithm=algorithm,
-            settings=shots[str(variant)].settings,
-            data=shots[str(variant)].data.seen_as([str(kind)] * len(seeds)),
+            settings=pruning[str(variant)],
+            data=data.seen_as([str(kind)] * len(seeds)),
         )
         for sparsity, of_level in of_method.groupby("sparsity_percent", sort=False):
             level = criterion(str(method)).masks(networks, float(str(sparsity)))

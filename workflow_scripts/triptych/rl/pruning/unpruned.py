@@ -1,8 +1,7 @@
 """Networks at initialisation, as a pruning criterion gets them, and what all criteria share.
 
 Weights (never biases) are scored, and the k best kept within each group: actor, critic, encoder,
-decoder (`scope="part"`, as in Algorithm 1 of Arnob et al. 2021), or actor, critic and the whole VAE
-(`scope="network"`). Other algorithms' networks are a group each.
+decoder, as in Algorithm 1 of Arnob et al. 2021. Other algorithms' networks are a group each.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,7 +9,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from types import ModuleType
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -29,25 +27,6 @@ ScoreFunction = Callable[[Parameters, BatchLoss], Scores]
 """The scores of one network's weights."""
 Counts = Callable[[Scores, int], Mapping[str, int]]
 """Weights to keep in each layer, by scores and the number to keep in all."""
-
-
-@dataclass(frozen=True)
-class PruningSettings:
-    """Batches of a shot (the paper: 100 for SNIP, 200 for GraSP), number of them, scope of ranks.
-
-    With several iterations the share of weights kept decreases geometrically, each on a batch of
-    its own (de Jorge et al. 2021, "Iterative SNIP"); the paper has one.
-    """
-
-    batches: Mapping[str, int]  # by the key of `rl.pruning` that a criterion names
-    iterations: int
-    scope: str  # "part" or "network"
-
-    @classmethod
-    def from_table(cls, table: Mapping[str, Any]) -> "PruningSettings":
-        """Settings as config writes them; a key that ends in `_batch` is a batch."""
-        batches = {key: value for key, value in table.items() if key.endswith("_batch")}
-        return cls(batches, table["iterations"], table["scope"])
 
 
 def weights_of(parameters: Parameters) -> Parameters:
@@ -74,13 +53,14 @@ class Unpruned:
     """K fresh networks of one task, and the data by which a criterion may score their weights.
 
     parameters: [K, in, out] and [K, 1, out] by name. seeds: of the K networks, which key all draws.
+    settings: the keys of `rl.pruning` with their values.
     """
 
     parameters: Parameters
     seeds: Sequence[int]
     task: str
     algorithm: Algorithm
-    settings: PruningSettings
+    settings: Mapping[str, int]
     data: DeviceData
     _scored: dict[ScoreFunction, Scores] = field(default_factory=dict, init=False)
 
@@ -91,16 +71,18 @@ class Unpruned:
 
     def groups(self) -> list[list[str]]:
         """Names of the weights that are ranked together."""
-        return list(self.algorithm.groups(self.settings.scope).values())
+        return list(self.algorithm.groups().values())
 
     def largest_by_loss(self, score: ScoreFunction, batch: str, percent: float) -> Parameters:
         """Masks of the largest scores in each group, scored by each network's own loss.
 
         batch: key of `rl.pruning`, the number of transitions that score. percent: the sparsity.
+        With several iterations the share of weights kept decreases geometrically, each on a batch
+        of its own (de Jorge et al. 2021, "Iterative SNIP"); the paper has one.
         """
         if score not in self._scored:  # one scoring serves all sparsities
             self._scored[score] = self._scores(score, batch, {}, 0)
-        share, count = 1 - percent / 100, self.settings.iterations
+        share, count = 1 - percent / 100, self.settings["iterations"]
         masks: Parameters = {}
         for iteration in range(count):
             scores = self._scored[score]
@@ -115,9 +97,7 @@ class Unpruned:
         self, score: ScoreFunction, batch: str, masks: Parameters, iteration: int
     ) -> Scores:
         """Scores of the weights left by masks, on a batch and noise that no update sees."""
-        draws = Draws(
-            self.seeds, self.data, self.settings.batches[batch], self.algorithm, purpose="prune"
-        )
+        draws = Draws(self.seeds, self.data, self.settings[batch], self.algorithm, purpose="prune")
         index, noise = draws.at(iteration)
         transitions = self.data.batch(index)
         pruned = apply_masks(self.parameters, masks)

@@ -290,9 +290,8 @@ def variants_table(long: pd.DataFrame, variants: Mapping[str, Mapping[str, Any]]
         title="Other ways to prune.",
         caption=(
             "The paper says that other batches and more pruning iterations than one gave no "
-            "improvement (section 4), and that nothing is promised where the data to prune with "
-            "are not those to train with (section 5). Mean score over seeds, and the difference to "
-            "that of the default pruning, seeds paired, with its 95% interval (Student's t)."
+            "improvement (section 4). Mean score over seeds, and the difference to that of the "
+            "default pruning, seeds paired, with its 95% interval (Student's t)."
         ),
         columns=tuple(columns),
         rows=tuple(rows),
@@ -302,9 +301,5 @@ def variants_table(long: pd.DataFrame, variants: Mapping[str, Mapping[str, Any]]
 
 def described(method: str, variant: Mapping[str, Any]) -> str:
     """Settings of a variant that matter to a method, in words."""
-    words = {
-        CRITERIA[method].batch: "{} transitions",
-        "iterations": "{} iterations",
-        "quality": "{} data",
-    }
+    words = {CRITERIA[method].batch: "{} transitions", "iterations": "{} iterations"}
     return ", ".join(text.format(variant[key]) for key, text in words.items() if key in variant)

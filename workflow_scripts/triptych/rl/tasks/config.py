@@ -36,11 +36,6 @@ def data_source(table: Mapping[str, Any]) -> str:
     return str(table["source"]) + ("" if quality == EXPERT else f" {quality}")
 
 
-def with_quality(table: Mapping[str, Any], suffix: str) -> dict[str, Any]:
-    """An entry with the quality of a path's suffix, such as "-medium"; unchanged for ""."""
-    return {**table, "quality": suffix.removeprefix("-")} if suffix else dict(table)
-
-
 def d4rl_file(name: str, table: Mapping[str, Any]) -> str:
     """Name of D4RL's file of a task in resources/sources.yaml: "hopper_medium_replay-v2"."""
     paper_name = task_from(**task_table({name: table}, name)).paper or name
@@ -84,10 +79,10 @@ def check(config: Mapping[str, Any], runs: Sequence[Run], d4rl_files: Collection
     check_tasks(config["tasks"], d4rl_files)
     trained = {f"rl.sweeps.{name}": sweep for name, sweep in config["sweeps"].items()}
     for key, sweep in {**trained, "rl.mask_statistics": config["mask_statistics"]}.items():
-        _check_sweep(config, key, sweep, key in trained, d4rl_files)
+        _check_sweep(config, key, sweep, key in trained)
     _check_algorithms(trained)
     for sweep in small_data_sweeps(config).values():
-        _check_sweep(config, "rl.small_data", sweep, True, d4rl_files)
+        _check_sweep(config, "rl.small_data", sweep, True)
         _check_algorithms({"rl.small_data": sweep})
     shown = {"trained": False, "observations": config["observations"], "pruning": DEFAULT}
     shown["sparsity_percent"] = config["shown_sparsity"]
@@ -99,9 +94,7 @@ def check(config: Mapping[str, Any], runs: Sequence[Run], d4rl_files: Collection
         )
 
 
-def _check_sweep(
-    config: Config, key: str, sweep: Config, is_trained: bool, d4rl_files: Collection[str]
-) -> None:
+def _check_sweep(config: Config, key: str, sweep: Config, is_trained: bool) -> None:
     """Raise ConfigError for unknown widths, methods or variants of the pruning."""
     if sweep["widths"] not in config["widths"]:
         raise ConfigError(
@@ -117,11 +110,11 @@ def _check_sweep(
                 f"allowed are {', '.join(allowed)}"
             )
         if runs.get("pruning", DEFAULT) != DEFAULT:
-            _check_variant(config, f"{key}.runs.{part}", runs, d4rl_files)
+            _check_variant(config, f"{key}.runs.{part}", runs)
 
 
-def _check_variant(config: Config, key: str, runs: Config, d4rl_files: Collection[str]) -> None:
-    """Raise ConfigError for a variant that is unknown, without effect or without data."""
+def _check_variant(config: Config, key: str, runs: Config) -> None:
+    """Raise ConfigError for a variant that is unknown or without effect."""
     variants, key = config["pruning"]["variants"], f"config: {key}.pruning is {runs['pruning']!r}"
     if runs["pruning"] not in variants:
         raise ConfigError(
@@ -132,18 +125,6 @@ def _check_variant(config: Config, key: str, runs: Config, d4rl_files: Collectio
         raise ConfigError(
             f"{key}, which changes nothing for {', '.join(without_data)}: their masks use no data"
         )
-    if not (quality := variants[runs["pruning"]].get("quality")):
-        return
-    for task, table in config["tasks"].items():
-        available = {
-            "d4rl": d4rl_file(task, {**table, "quality": quality}) in d4rl_files,
-            "collected": quality == "medium",  # of each task that has an expert
-        }
-        if not available.get(table["source"]):
-            raise ConfigError(
-                f"{key}, whose data have the quality {quality!r}; {task} ({table['source']}) has "
-                "no such data"
-            )
 
 
 def _check_algorithms(sweeps: Tables) -> None:

@@ -48,7 +48,7 @@ def update_times(
             parameters: Parameters,
             kept_masks: Parameters,
             training_data: DeviceData,
-            sparse: bool = False,
+            sparse: tuple[int, ...] = (),
             trained: Bcq = algorithm,
         ) -> Callable[[int], Tensor]:
             learner = Learner(parameters, kept_masks, trained, STEPS, sparse=sparse)
@@ -60,7 +60,7 @@ def update_times(
             )
 
         doubled = {name: value.double() for name, value in initial.items()}
-        dense, sparse = stepper(initial, {}, data), stepper(initial, masks, data, sparse=True)
+        dense, sparse = stepper(initial, {}, data), stepper(initial, masks, data, sparse=(0,))
         difference = float((stepper(doubled, masks, exact)(0) - sparse(0)).abs().max())
         dense(0)  # as warm as the other
 
