@@ -37,6 +37,7 @@ PACKAGES = {
         "gymnasium",
         "h5py",
         "imageio",
+        "matplotlib",
         "mujoco",
         "numpy",
         "packaging",

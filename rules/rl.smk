@@ -70,6 +70,7 @@ rule rl_train:
         policies="results/rl/{task}/{networks}/{stack}/policies.safetensors",
         scores="results/rl/{task}/{networks}/{stack}/scores.csv",
         losses="results/rl/{task}/{networks}/{stack}/losses.csv",
+        curves="results/rl/{task}/{networks}/{stack}/curves.png",
     log:
         "results/logs/rl_train/{task}-{networks}-{stack}.log",
     benchmark:

@@ -88,41 +88,39 @@ def test_a_wrong_recording_is_refused_by_name_key_and_advice(sandbox, kind):
     sandbox.check()
 
 
-def decoder(**changes):
-    """What acts of BC: observations of 5, latents of 4, actions of 2."""
-    shapes = {"d1.weight": (4, 9), "d1.bias": (4,), "d2.weight": (4, 4), "d2.bias": (4,)}
-    shapes |= {"d3.weight": (2, 4), "d3.bias": (2,)}
-    arrays = {f"vae.{name}": np.full(shape, 0.5, np.float32) for name, shape in shapes.items()}
-    return arrays | {f"vae.{name.replace('_', '.')}": value for name, value in changes.items()}
+def policies(path, about, **changes):
+    """A file of one BC policy, with observations of 5, latents of 4, actions of 2."""
+    shapes = {"d1.weight": (9, 4), "d1.bias": (1, 4), "d2.weight": (4, 4), "d2.bias": (1, 4)}
+    shapes |= {"d3.weight": (4, 2), "d3.bias": (1, 2)}
+    arrays = {f"vae.{name}": np.full((1, *s), 0.5, np.float32) for name, s in shapes.items()}
+    save_file(arrays | changes, path, {"policies": about})
 
 
-def policies(path, metadata):
-    save_file(
-        {name: array[None] for name, array in decoder().items()}, path, {"policies": metadata}
-    )
-
-
+ROW = {"task": "hopper", "method": "snip", "sparsity_percent": 95, "seed": 0}
+BC = json.dumps({"rows": [ROW], "settings": {"algorithm": "BC"}})
 BACKBONE = Path(__file__).parents[2] / "resources/style/narrow_alexnet.safetensors"
 POLICIES = {
-    "text": (lambda path: path.write_text("no policy"), "expected a safetensors file"),
-    "a pickle": (lambda path: trap(path.parent, path.name), "cannot be read"),
+    "text": (lambda path: path.write_text("no policy"), "cannot be read as policies"),
+    "a pickle": (lambda path: trap(path.parent, path.name), "cannot be read as policies"),
     "a folder": (lambda path: path.mkdir(), "is not a file"),
-    "a style's backbone": (
-        lambda path: shutil.copy(BACKBONE, path),
-        "is no policy: it has no vae.d1.weight",
-    ),
+    "a style's backbone": (lambda path: shutil.copy(BACKBONE, path), "cannot be read as policies"),
     "NaN": (
-        lambda path: save_file(decoder(d1_bias=np.full(4, np.nan, np.float32)), path),
+        lambda path: policies(path, BC, **{"vae.d1.bias": np.full((1, 1, 4), np.nan, "f4")}),
         "vae.d1.bias",
     ),
-    "rows that are no JSON": (lambda path: policies(path, "{"), "cannot be understood"),
-    "fewer rows than networks": (
-        lambda path: policies(path, '{"rows": [], "settings": {}}'),
-        "one a row",
+    "rows that are no JSON": (lambda path: policies(path, "{"), "cannot be read as policies"),
+    "no algorithm": (lambda path: policies(path, '{"rows": [{}], "settings": {}}'), "algorithm"),
+    "more rows than networks": (
+        lambda path: policies(path, BC.replace("[{", '[{"seed": 1}, {')),
+        "one of",
+    ),
+    "fewer networks than rows": (
+        lambda path: policies(path, BC, **{"vae.d1.bias": np.zeros((2, 1, 4), "f4")}),
+        "vae.d1.bias has not one network a row",
     ),
     "metadata of other kinds": (
         lambda path: policies(path, '{"rows": [1], "settings": 3}'),
-        "cannot be understood",
+        "cannot be read as policies",
     ),
 }
 
@@ -138,23 +136,19 @@ def test_a_wrong_policy_is_refused(sandbox, kind):
 
 @pytest.mark.parametrize("name", ["policy.c", "sub/../policy.c", "POLICY.C", "p.safetensors"])
 def test_an_export_overwrites_neither_its_reader_nor_its_policy(sandbox, name):
-    save_file(decoder(), sandbox.here / "p.safetensors")
+    policies(sandbox.here / "p.safetensors", BC)
     (sandbox.here / "sub").mkdir()
     arguments = ("p.safetensors", "--force", "-o", name)
     sandbox.command_refuses("policy", "export", *arguments, said=(name, "choose another"))
     assert sandbox.triptych("policy", "export", "p.safetensors", "-o", "hop-0.95")[0] == 0
-    assert unpack("hop-0.95").arrays.keys() == decoder().keys()
+    assert len(unpack("hop-0.95").arrays) == 6
     sandbox.check("hop-0.95", "policy.c")
 
 
 def test_what_a_policy_says_of_itself_names_no_other_folder(sandbox):
     row = {"task": "../../home/evil", "method": "a/b", "sparsity_percent": 95, "seed": 0}
-    about = {"rows": [row], "settings": {"phi": 0.05}}
-    arrays = {
-        name: (value.T if value.ndim == 2 else value[None])[None]
-        for name, value in decoder().items()
-    }
-    save_file(arrays, sandbox.here / "p.safetensors", {"policies": json.dumps(about)})
+    about = json.dumps({"rows": [row], "settings": {"algorithm": "BC"}})
+    policies(sandbox.here / "p.safetensors", about)
     code, printed, _ = sandbox.triptych("policy", "export", "p.safetensors")
     name = ".._.._home_evil-a_b-95-seed0-fp32.tpk"
     assert code == 0 and name in printed

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from triptych.rl.acting.exporting import acting_arrays
-from triptych.rl.acting.inference import ActingSettings, NumpyDense, Torch
-from triptych.rl.acting.latency import PolicyC, compiled_reader
-from triptych.rl.acting.stored_policy import Policies, read_policy, write_policies
+from triptych.rl.acting.inference import ActingSettings
+from triptych.rl.acting.latency import kernels_of
+from triptych.rl.acting.stored_policy import read_policy, write_policies
 from triptych.rl.algorithms.bc import Bc, act_bc
 from triptych.rl.algorithms.bcq import Bcq, act_bcq
 from triptych.rl.networks.algorithm import Widths
@@ -59,23 +59,14 @@ def test_a_stored_policy_acts_as_the_trained_one_where_inputs_are_large_and_hard
     assert expected.std(0).max() > 0.01
     arrays = {name: value.numpy() for name, value in parameters.items()}
     arrays |= {SHIFT: transform.shift.numpy(), SCALE: transform.scale.numpy()}
-    write_policies(
-        tmp_path / "p.safetensors",
-        Policies(arrays, [{"seed": 0}, {"seed": 1}], {"algorithm": algorithm.name}),
-    )
+    rows, about = [{"seed": 0}, {"seed": 1}], {"algorithm": algorithm.name}
+    write_policies(tmp_path / "p.safetensors", arrays, rows, about)
     policy = read_policy(tmp_path / "p.safetensors", {"seed": 1})
     acting = acting_arrays(policy.arrays, algorithm.name)
-    kernels = {"numpy": NumpyDense(acting, settings), "torch": Torch(acting, settings, "dense")}
     given, drawn = states[1].numpy(), latents[1].numpy()
-    found = {
-        name: kernel.bcq(given, drawn)[0] if algorithm is Bcq else kernel.bc(given, drawn[:, 0])
-        for name, kernel in kernels.items()
-    }
-    if (library := compiled_reader()) is not None:
-        compiled = PolicyC(library, acting, settings)
+    for name, kernel in kernels_of(acting, settings).items():
         if algorithm is Bcq:
-            found["policy.c"] = compiled.prepared("BCQ policy", given, drawn)()[0]
+            found = kernel.prepared("BCQ policy", given, drawn)()[0]
         else:
-            found["policy.c"] = compiled.prepared("BC policy", given, drawn[:, 0])()
-    for name, actions in found.items():
-        np.testing.assert_allclose(actions, expected, rtol=0, atol=1e-5, err_msg=name)
+            found = kernel.prepared("BC policy", given, drawn[:, 0])()[0]
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5, err_msg=name)

@@ -19,7 +19,7 @@ from triptych.rl.tasks.task import task_named
 from triptych.rl.tasks.transitions import Transitions
 from triptych.rl.training.learner import StepSettings, sparse_runs
 from triptych.rl.training.state import TrainingSettings
-from triptych.rl.training.train import policies_of, train
+from triptych.rl.training.train import acting_settings, train
 
 logging.basicConfig(stream=sys.stdout, level=logging.INFO)
 torch.set_num_threads(1)
@@ -78,4 +78,9 @@ except Stopped as stopped:
 trained.scores.to_csv(folder / "scores.csv", index=False)
 trained.losses.to_csv(folder / "losses.csv", index=False)
 write_masks(folder / "masks.safetensors", trained.masks)
-write_policies(folder / "policies.safetensors", policies_of(rows, trained, training))
+write_policies(
+    folder / "policies.safetensors",
+    trained.arrays,
+    rows.to_dict("records"),
+    acting_settings(training),
+)

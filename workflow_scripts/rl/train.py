@@ -18,9 +18,10 @@ from triptych.rl.networks.sampling import DeviceData
 from triptych.rl.pruning.stack import prune_stack
 from triptych.rl.tasks.task import task_from
 from triptych.rl.tasks.transitions import read_horizon, read_transitions
+from triptych.rl.training.curves import draw_curves
 from triptych.rl.training.learner import StepSettings, sparse_runs
 from triptych.rl.training.state import TrainingSettings
-from triptych.rl.training.train import policies_of, train
+from triptych.rl.training.train import acting_settings, train
 
 with job(snakemake):
     params, output, training = snakemake.params, snakemake.output, snakemake.params.training
@@ -60,11 +61,12 @@ with job(snakemake):
     )
 
     def write_histories(scores: pd.DataFrame, losses: pd.DataFrame) -> None:
-        """Write both tables, which grow while the training runs."""
+        """Write both tables and the curves, which grow while the training runs."""
         if params.max_transitions:
             scores = scores.assign(trained_on=params.max_transitions)
         write_csv(scores, output.scores)
         write_csv(losses, output.losses)
+        draw_curves(scores, output.curves)
 
     decided = {"training": {**training, "precision": precision}, "sparse": settings.sparse}
     trained = train(
@@ -77,7 +79,6 @@ with job(snakemake):
         StopRequest(scheduler_limit(snakemake.resources.get("runtime"))),
         write_histories,
     )
-    write_histories(trained.scores, trained.losses)
     pruned = replace(pruned, masks=trained.masks or pruned.masks)
     pruned.write(output.masks, output.layers, output.inputs, output.sizes)
-    write_policies(output.policies, policies_of(rows, trained, settings))
+    write_policies(output.policies, trained.arrays, params.runs, acting_settings(settings))

@@ -32,10 +32,7 @@ def add_commands(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     export.add_argument(
-        "policy",
-        type=Path,
-        metavar="POLICY",
-        help="a policies.safetensors of the workflow, or a safetensors file of your own",
+        "policy", type=Path, metavar="POLICY", help="a policies.safetensors of the workflow"
     )
     which = export.add_argument_group("which row of a policies.safetensors")
     which.add_argument("--method", help="dense, snip, grasp or another criterion of the config")
@@ -59,17 +56,14 @@ def add_commands(commands: Any) -> None:
 
 
 def _export(options: argparse.Namespace) -> int:
-    from triptych.rl.acting.exporting import READER, acting_arrays, export, guess_algorithm, reader
+    from triptych.rl.acting.exporting import READER, acting_arrays, export, reader
     from triptych.rl.acting.stored_policy import OPTIONS, read_policy
 
     given = {key: getattr(options, option) for option, key in OPTIONS.items()}
     policy = read_policy(options.policy, {k: v for k, v in given.items() if v is not None})
-    output: Path = options.output or Path(_output_name(options.policy, policy, options.values))
+    output: Path = options.output or Path(_output_name(policy, options.values))
     try:
-        algorithm = policy.settings.get("algorithm") or guess_algorithm(policy.arrays)
-        if not algorithm:
-            raise InputError(f"{options.policy} is no policy: it has no vae.d1.weight")
-        arrays = acting_arrays(policy.arrays, algorithm)
+        arrays = acting_arrays(policy.arrays, policy.settings["algorithm"])
         written = [output, output.parent / READER]
         if output.name.casefold() == READER:
             raise InputError(f"{output}: {READER} is the reader's name; choose another for -o")
@@ -79,7 +73,7 @@ def _export(options: argparse.Namespace) -> int:
             text = path.read_bytes() if path.is_file() else None
             if path.exists() and not options.force and text != reader().encode():
                 raise InputError(f"{path} exists; choose another name or add --force")
-        metadata = {"row": policy.row, "settings": policy.settings} if policy.settings else {}
+        metadata = {"row": policy.row, "settings": policy.settings}
         error = export(output, arrays, metadata, options.values)
     except ValueError as problem:
         raise InputError(f"{options.policy}: {problem}") from problem
@@ -94,8 +88,8 @@ def _export(options: argparse.Namespace) -> int:
     return 0
 
 
-def _output_name(path: Path, policy: "StoredPolicy", values: str) -> str:
-    values_of_row = [str(policy.row[key]) for key in ROW_KEYS if key in policy.row]
-    name = "-".join([*values_of_row, f"seed{policy.row['seed']}"]) if values_of_row else path.stem
+def _output_name(policy: "StoredPolicy", values: str) -> str:
+    row = policy.row
+    name = "-".join([*(str(row[key]) for key in ROW_KEYS if key in row), f"seed{row.get('seed')}"])
     # Metadata must not name another folder.
     return re.sub(r"[^\w.-]", "_", f"{name}-{values}.tpk")

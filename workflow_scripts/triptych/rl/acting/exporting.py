@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from triptych.core.files import atomic_path
-from triptych.rl.acting.inference import LAYERS, NEEDED, Arrays, networks_of
+from triptych.rl.acting.inference import LAYERS, Arrays, networks_of
 from triptych.rl.methods import ALGORITHMS
 from triptych.rl.networks.algorithm import algorithm_class
 from triptych.rl.pruning.storage import SCALE, SHIFT, Values, pack
@@ -36,12 +36,6 @@ def acting_arrays(arrays: Arrays, algorithm: str) -> dict[str, np.ndarray]:
     acting = {name: array for name, array in arrays.items() if name in {*names, SHIFT, SCALE}}
     networks_of(acting)
     return acting
-
-
-def guess_algorithm(arrays: Arrays) -> str | None:
-    """The algorithm of arrays without metadata: BCQ, else BC, else None."""
-    has = [f"{LAYERS[network][0]}.weight" in arrays for network in NEEDED["BCQ policy"]]
-    return "BCQ" if all(has) else "BC" if has[0] else None
 
 
 def reader() -> str:

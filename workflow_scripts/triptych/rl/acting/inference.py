@@ -1,26 +1,17 @@
-"""Acting with one trained policy, by numpy and by torch, with dense and with sparse weights.
+"""Acting with one trained policy outside a stack, with dense or sparse weights.
 
 Arrays are a dict in torch's layout ("actor.l1.weight" [out, in], "actor.l1.bias" [out]), with
 the layer names of the reference implementation (sfujim/BCQ, continuous_BCQ/BCQ.py); where networks
-see scaled observations, with "observations.shift" and "observations.scale" [S]. Every kernel
-offers the same parts, if the arrays have their networks:
-
-    actor(inputs)                   [B, S+A] state and action -> [B, A] perturbation
-    bcq(observations, latents)      [B, S], [B, n, L] -> actions [B, A], index of the chosen [B]
-    bc(observations, latents)       [B, S], [B, L] -> actions [B, A]
-
-Inputs and results are float32 numpy arrays for every kernel. `draw_latents` makes the latents.
+see scaled observations, with "observations.shift" and "observations.scale" [S].
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
 
 import numpy as np
 import torch
-from torch import Tensor
-from torch.nn import functional
 
 from triptych.rl.algorithms.bcq import BC_LATENT_CLIP, BCQ_LATENT_CLIP
 from triptych.rl.networks.stacked import MAX_ACTION
@@ -29,6 +20,8 @@ from triptych.rl.pruning.storage import SCALE, SHIFT
 Arrays = Mapping[str, np.ndarray]
 Layers = Sequence[tuple[np.ndarray, np.ndarray]]
 """Weight [out, in] and bias [out] of each layer, in order; ReLU between layers."""
+Network = Callable[[np.ndarray], np.ndarray]
+"""The outputs [B, out] of inputs [B, in]."""
 
 LAYERS = {
     "actor": ("actor.l1", "actor.l2", "actor.l3"),
@@ -40,14 +33,14 @@ NEEDED = {
     "BCQ policy": ("decoder", "actor", "critic"),
     "BC policy": ("decoder",),
 }
-"""The networks behind each part."""
+"""The networks behind each part of a policy."""
 
 
 @dataclass(frozen=True)
 class ActingSettings:
     """Settings of acting: range of actions, BCQ's perturbation, clip of the latent, candidates.
 
-    The values are sfujim/BCQ's (latent_clip_bc: BEAR's), for files that carry no settings.
+    The values are sfujim/BCQ's (latent_clip_bc: BEAR's).
     """
 
     candidates: int = 100
@@ -55,12 +48,6 @@ class ActingSettings:
     max_action: float = MAX_ACTION
     latent_clip_bcq: float = BCQ_LATENT_CLIP
     latent_clip_bc: float = BC_LATENT_CLIP
-
-
-def parts_of(arrays: Arrays) -> list[str]:
-    """The parts that these arrays allow, among "actor", "BCQ policy" and "BC policy"."""
-    present = networks_of(arrays)
-    return [part for part, needed in NEEDED.items() if all(name in present for name in needed)]
 
 
 def networks_of(arrays: Arrays) -> dict[str, Layers]:
@@ -84,127 +71,99 @@ def networks_of(arrays: Arrays) -> dict[str, Layers]:
     return networks
 
 
-def scale_observations(arrays: Arrays, observations: np.ndarray) -> np.ndarray:
-    """The inputs [B, S] of a policy's networks: (s - shift) * scale, in the observations' type."""
-    if SHIFT not in arrays:
-        return observations
-    return (observations - arrays[SHIFT]) * arrays[SCALE]
+def numpy_dense(layers: Layers, dtype: type[np.floating] = np.float32) -> Network:
+    """A network by numpy's products, zeros and all; in float64 the reference of the others."""
+    (w1, b1), (w2, b2), (w3, b3) = ((w.astype(dtype), b.astype(dtype)) for w, b in layers)
 
-
-def draw_latents(generator: np.random.Generator, shape: tuple[int, ...], clip: float) -> np.ndarray:
-    """Standard normal latents, clipped to +-clip, float32."""
-    return generator.standard_normal(shape, dtype=np.float32).clip(-clip, clip)
-
-
-class NumpyDense:
-    """Matrix products of numpy, zeros and all; in float64 it is the reference of the others."""
-
-    def __init__(
-        self, arrays: Arrays, settings: ActingSettings, dtype: type[np.floating] = np.float32
-    ) -> None:
-        self.networks = {
-            network: [(weight.astype(dtype), bias.astype(dtype)) for weight, bias in layers]
-            for network, layers in networks_of(arrays).items()
-        }
-        self.settings, self._arrays = settings, arrays
-
-    def _mlp(self, network: str, x: np.ndarray) -> np.ndarray:
-        (w1, b1), (w2, b2), (w3, b3) = self.networks[network]
+    def network(x: np.ndarray) -> np.ndarray:
         x = np.maximum(x @ w1.T + b1, 0)
         x = np.maximum(x @ w2.T + b2, 0)
         return x @ w3.T + b3
 
-    def actor(self, inputs: np.ndarray) -> np.ndarray:
-        """phi * max_action * tanh(network), [B, A]."""
-        scale = self.settings.phi * self.settings.max_action
-        return scale * np.tanh(self._mlp("actor", inputs))
+    return network
+
+
+def torch_dense(layers: Layers) -> Network:
+    """A network by torch's linear layers, zeros and all."""
+    (w1, b1), (w2, b2), (w3, b3) = ((torch.tensor(w), torch.tensor(b)) for w, b in layers)
+    linear = torch.nn.functional.linear
+
+    @torch.inference_mode()
+    def network(inputs: np.ndarray) -> np.ndarray:
+        x = linear(torch.from_numpy(inputs), w1, b1).relu_()
+        return linear(linear(x, w2, b2).relu_(), w3, b3).numpy()
+
+    return network
+
+
+def torch_csr(layers: Layers) -> Network:
+    """A network by torch's products with weights in compressed sparse rows."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
+        # Rows are columns of the product.
+        csr = [(torch.tensor(w).to_sparse_csr(), torch.tensor(b)[:, None]) for w, b in layers]
+    (w1, b1), (w2, b2), (w3, b3) = csr
+
+    @torch.inference_mode()
+    def network(inputs: np.ndarray) -> np.ndarray:
+        x = (w1 @ torch.from_numpy(inputs).T).add_(b1).relu_()
+        return (w3 @ (w2 @ x).add_(b2).relu_()).add_(b3).T.numpy()
+
+    return network
+
+
+class Policy:
+    """A policy whose networks are computed by `kernel`.
+
+    Observations are [B, S], latents [B, L] of BC and [B, n, L] of BCQ, actions [B, A], as float32
+    numpy arrays. It has the parts (NEEDED) that the arrays allow.
+    """
+
+    def __init__(
+        self, arrays: Arrays, settings: ActingSettings, kernel: Callable[[Layers], Network]
+    ) -> None:
+        self._networks = {name: kernel(layers) for name, layers in networks_of(arrays).items()}
+        self._settings, self._arrays = settings, arrays
+
+    def prepared(self, part: str, *inputs: np.ndarray) -> Callable[[], tuple[np.ndarray, ...]]:
+        """A call that acts: actions [B, A], and of BCQ the numbers of the candidates chosen [B]."""
+        parts = {"actor": self.perturbation, "BC policy": self.bc, "BCQ policy": self.bcq}
+        return partial(parts[part], *inputs)
+
+    def perturbation(self, inputs: np.ndarray) -> tuple[np.ndarray]:
+        """The actor's shift of actions, for states beside actions [B, S + A]."""
+        scale = self._settings.phi * self._settings.max_action
+        return (scale * np.tanh(self._networks["actor"](inputs)),)
+
+    def bc(self, observations: np.ndarray, latents: np.ndarray) -> tuple[np.ndarray]:
+        """The decoded actions."""
+        return (self._decode(self._scaled(observations), latents),)
+
+    def bcq(self, observations: np.ndarray, latents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The action of the highest Q1 among the candidates, and its number."""
+        actions, values = self.candidates(observations, latents)
+        chosen = values.argmax(axis=1)
+        return actions[np.arange(len(chosen)), chosen], chosen
 
     def candidates(
         self, observations: np.ndarray, latents: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """All n actions [B, n, A] that BCQ considers, and their values Q1 [B, n]."""
         batch, n, _ = latents.shape
-        states = scale_observations(self._arrays, observations).repeat(n, axis=0)
+        states = self._scaled(observations).repeat(n, axis=0)
         proposed = self._decode(states, latents.reshape(batch * n, -1))
-        moved = proposed + self.actor(np.concatenate((states, proposed), axis=1))
-        moved = moved.clip(-self.settings.max_action, self.settings.max_action)
-        values = self._mlp("critic", np.concatenate((states, moved), axis=1))
+        (shift,) = self.perturbation(np.concatenate((states, proposed), axis=1))
+        moved = (proposed + shift).clip(-self._settings.max_action, self._settings.max_action)
+        values = self._networks["critic"](np.concatenate((states, moved), axis=1))
         return moved.reshape(batch, n, -1), values.reshape(batch, n)
 
-    def bcq(self, observations: np.ndarray, latents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The action of the highest Q1 among the candidates, [B, A], and its number [B]."""
-        actions, values = self.candidates(observations, latents)
-        chosen = values.argmax(axis=1)
-        return actions[np.arange(len(chosen)), chosen], chosen
-
-    def bc(self, observations: np.ndarray, latents: np.ndarray) -> np.ndarray:
-        """max_action * tanh(decoder), [B, A]."""
-        return self._decode(scale_observations(self._arrays, observations), latents)
-
     def _decode(self, states: np.ndarray, latents: np.ndarray) -> np.ndarray:
-        inputs = np.concatenate((states, latents), axis=1)
-        return self.settings.max_action * np.tanh(self._mlp("decoder", inputs))
+        decoded = self._networks["decoder"](np.concatenate((states, latents), axis=1))
+        return self._settings.max_action * np.tanh(decoded)
 
-
-class Torch:
-    """Torch on the CPU, with dense weights or with weights in compressed sparse rows (CSR)."""
-
-    def __init__(
-        self, arrays: Arrays, settings: ActingSettings, layout: Literal["dense", "csr"]
-    ) -> None:
-        self.settings, self._arrays = settings, arrays
-        self.csr = layout == "csr"
-        self.networks = {
-            network: [self._layer(weight, bias) for weight, bias in layers]
-            for network, layers in networks_of(arrays).items()
-        }
-
-    def _layer(self, weight: np.ndarray, bias: np.ndarray) -> tuple[Tensor, Tensor]:
-        dense, offset = torch.tensor(weight), torch.tensor(bias)
-        if not self.csr:
-            return dense, offset
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
-            return dense.to_sparse_csr(), offset[:, None]  # rows are columns of the product
-
-    def _mlp(self, network: str, x: Tensor) -> Tensor:
-        (w1, b1), (w2, b2), (w3, b3) = self.networks[network]
-        if self.csr:
-            x = (w1 @ x.T).add_(b1).relu_()
-            x = (w2 @ x).add_(b2).relu_()
-            return (w3 @ x).add_(b3).T
-        x = functional.linear(x, w1, b1).relu_()
-        x = functional.linear(x, w2, b2).relu_()
-        return functional.linear(x, w3, b3)
-
-    def _decode(self, states: Tensor, latents: Tensor) -> Tensor:
-        x = torch.cat((states, latents), 1)
-        return self._mlp("decoder", x).tanh().mul_(self.settings.max_action)
-
-    def _perturbation(self, inputs: Tensor) -> Tensor:
-        scale = self.settings.phi * self.settings.max_action
-        return self._mlp("actor", inputs).tanh().mul_(scale)
-
-    @torch.inference_mode()
-    def actor(self, inputs: np.ndarray) -> np.ndarray:
-        """phi * max_action * tanh(network), [B, A]."""
-        return self._perturbation(torch.from_numpy(inputs)).numpy()
-
-    @torch.inference_mode()
-    def bcq(self, observations: np.ndarray, latents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Equal to `NumpyDense.bcq`, with all candidates in memory at once."""
-        batch, n, _ = latents.shape
-        seen = torch.from_numpy(scale_observations(self._arrays, observations))
-        states = seen.repeat_interleave(n, 0)
-        proposed = self._decode(states, torch.from_numpy(latents).reshape(batch * n, -1))
-        moved = proposed + self._perturbation(torch.cat((states, proposed), 1))
-        moved = moved.clamp_(-self.settings.max_action, self.settings.max_action)
-        values = self._mlp("critic", torch.cat((states, moved), 1))
-        chosen = values.reshape(batch, n).argmax(1)
-        return moved.reshape(batch, n, -1)[torch.arange(batch), chosen].numpy(), chosen.numpy()
-
-    @torch.inference_mode()
-    def bc(self, observations: np.ndarray, latents: np.ndarray) -> np.ndarray:
-        """max_action * tanh(decoder), [B, A]."""
-        seen = torch.from_numpy(scale_observations(self._arrays, observations))
-        return self._decode(seen, torch.from_numpy(latents)).numpy()
+    def _scaled(self, observations: np.ndarray) -> np.ndarray:
+        """What the networks see of observations: (s - shift) * scale, in their own type."""
+        if SHIFT not in self._arrays:
+            return observations
+        scaled: np.ndarray = (observations - self._arrays[SHIFT]) * self._arrays[SCALE]
+        return scaled

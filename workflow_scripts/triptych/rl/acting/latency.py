@@ -22,10 +22,11 @@ from triptych.rl.acting.inference import (
     NEEDED,
     ActingSettings,
     Arrays,
-    NumpyDense,
-    Torch,
-    draw_latents,
-    parts_of,
+    Policy,
+    networks_of,
+    numpy_dense,
+    torch_csr,
+    torch_dense,
 )
 from triptych.rl.networks.stacked import torch_layout
 from triptych.rl.pruning.storage import SCALE, SHIFT, pack
@@ -33,12 +34,8 @@ from triptych.rl.pruning.storage import SCALE, SHIFT, pack
 logger = logging.getLogger(__name__)
 
 MOST_INPUTS = 16  # in turn, so that caches and branch prediction don't adapt to one input
-ROWS_AT_ONCE = 2000  # large batches hold variety enough, and take long: two of them then do
-METHODS = {"actor": "actor", "BCQ policy": "bcq", "BC policy": "bc"}
-"""Method of a kernel for each part."""
+ROWS_AT_ONCE = 2000
 SLICE_SECONDS = 5e-4  # least time of one measurement, against the clock's and the call's own cost
-
-
 COMPILE = ("-std=c99", "-O2", "-shared", "-fPIC")
 NATIVE = "-march=native"
 """Options of the compiler (head of policy.c); not every compiler knows NATIVE."""
@@ -96,11 +93,11 @@ class PolicyC:
             raise RuntimeError(f"policy.c cannot read what was packed: {problem.value!r}")
         return ctypes.c_void_p(policy)
 
-    def prepared(self, part: str, *inputs: np.ndarray) -> Callable[[], Any]:
-        """A call that acts for a batch: actions [B, A], of BCQ with the candidates chosen [B].
+    def prepared(self, part: str, *inputs: np.ndarray) -> Callable[[], tuple[np.ndarray, ...]]:
+        """A call that acts, as `Policy.prepared` returns it.
 
-        inputs: observations [B, S], and latents [B, L] or [B, n, L], but for the actor. A call's
-        arguments are made ready, which costs as much as acting; the next call overwrites actions.
+        A call's arguments are made ready, which costs as much as acting; the next call overwrites
+        actions.
         """
         rows = [np.ascontiguousarray(array, np.float32) for array in inputs]
         rows += [rows[0]] * (2 - len(rows))  # of no latents nothing is read
@@ -113,34 +110,31 @@ class PolicyC:
             candidates = (ctypes.c_int(latent.shape[0]),) if is_bcq else ()
             calls.append((self._policies[part], s, z, *candidates, a))
 
-        def call(memory: list[np.ndarray] = rows) -> Any:  # whose memory the calls point to
+        def call(memory: list[np.ndarray] = rows) -> tuple[np.ndarray, ...]:  # which calls point to
             chosen = [act(*arguments) for arguments in calls]
-            return (actions, np.array(chosen)) if is_bcq else actions
+            return (actions, np.array(chosen)) if is_bcq else (actions,)
 
         return call
 
 
-Kernel = NumpyDense | Torch | PolicyC
-Inputs = list[tuple[np.ndarray, ...]]
-"""Inputs of a part, used in turn."""
+Kernel = Policy | PolicyC
+
+
+def parts_of(arrays: Arrays) -> list[str]:
+    """The parts that these arrays allow, among "actor", "BCQ policy" and "BC policy"."""
+    present = networks_of(arrays)
+    return [part for part, needed in NEEDED.items() if all(name in present for name in needed)]
 
 
 def kernels_of(arrays: Arrays, settings: ActingSettings) -> dict[str, Kernel]:
     """All kernels for one policy, by the name that the table gives them."""
     library = compiled_reader()
     return {
-        "torch dense": Torch(arrays, settings, "dense"),
-        "numpy dense": NumpyDense(arrays, settings),
-        "torch CSR": Torch(arrays, settings, "csr"),
+        "torch dense": Policy(arrays, settings, torch_dense),
+        "numpy dense": Policy(arrays, settings, numpy_dense),
+        "torch CSR": Policy(arrays, settings, torch_csr),
         **({"policy.c": PolicyC(library, arrays, settings)} if library else {}),
     }
-
-
-def prepared(kernel: Kernel, part: str, *inputs: np.ndarray) -> Callable[[], Any]:
-    """A call that acts: actions [B, A], of BCQ with the numbers of the candidates chosen [B]."""
-    if isinstance(kernel, PolicyC):
-        return kernel.prepared(part, *inputs)
-    return partial(getattr(kernel, METHODS[part]), *inputs)
 
 
 def latency_table(
@@ -158,26 +152,30 @@ def latency_table(
     from a float64 reference (`_difference`).
     """
     kernels = kernels_of(arrays, settings)
-    reference = NumpyDense(arrays, settings, np.float64)
+    reference = Policy(arrays, settings, partial(numpy_dense, dtype=np.float64))
     generator = np.random.default_rng(0)
     records = []
     for part, batch in product(parts_of(arrays), batches):
-        inputs = _inputs(part, batch, arrays, settings, observations, generator)
+        candidates = settings.candidates if part == "BCQ policy" else 1
+        # Large batches hold variety enough, and take long: two of them then do.
+        count = min(max(ROWS_AT_ONCE // (batch * candidates), 2), MOST_INPUTS)
+        inputs = [
+            _inputs(part, batch, arrays, settings, observations, generator) for _ in range(count)
+        ]
         calls = {
-            name: [prepared(kernel, part, *given_inputs) for given_inputs in inputs]
+            name: [kernel.prepared(part, *given) for given in inputs]
             for name, kernel in kernels.items()
         }
         # Comparing the results also warms each kernel.
         differences = {
             name: max(
-                _difference(reference, part, given_inputs, call())
-                for given_inputs, call in zip(inputs, kernel_calls, strict=True)
+                _difference(reference, part, given, call())
+                for given, call in zip(inputs, kernel_calls, strict=True)
             )
             for name, kernel_calls in calls.items()
         }
         for name, timing in timings(calls, repeats).items():
-            about = {"part": part, "kernel": name, "batch": batch}
-            about["candidates"] = settings.candidates if part == "BCQ policy" else 1
+            about = {"part": part, "kernel": name, "batch": batch, "candidates": candidates}
             records.append({**about, **timing, "maximum_difference": differences[name]})
         logger.info("timed %s at batch %d", part, batch)
     return pd.DataFrame(records)
@@ -190,29 +188,22 @@ def _inputs(
     settings: ActingSettings,
     observations: np.ndarray,
     generator: np.random.Generator,
-) -> Inputs:
-    """Different inputs of a part: observations beside actions or latents."""
-    rows = batch * (settings.candidates if part == "BCQ policy" else 1)
-    inputs: Inputs = []
-    for _ in range(min(max(ROWS_AT_ONCE // rows, 2), MOST_INPUTS)):
-        states = observations[generator.integers(len(observations), size=batch)]
-        if part == "actor":
-            shape, span = (batch, len(arrays["actor.l3.bias"])), settings.max_action
-            actions = generator.uniform(-span, span, shape).astype(np.float32)
-            inputs.append((np.concatenate((states, actions), axis=1),))
-            continue
-        latent = arrays["vae.d1.weight"].shape[1] - observations.shape[1]
-        if part == "BC policy":
-            latents = draw_latents(generator, (batch, latent), settings.latent_clip_bc)
-        else:
-            size = batch, settings.candidates, latent
-            latents = draw_latents(generator, size, settings.latent_clip_bcq)
-        inputs.append((states, latents))
-    return inputs
+) -> tuple[np.ndarray, ...]:
+    """Inputs of a part: observations beside actions, or observations and latents."""
+    states = observations[generator.integers(len(observations), size=batch)]
+    if part == "actor":
+        shape, span = (batch, len(arrays["actor.l3.bias"])), settings.max_action
+        actions = generator.uniform(-span, span, shape).astype(np.float32)
+        return (np.concatenate((states, actions), axis=1),)
+    size, clip = arrays["vae.d1.weight"].shape[1] - observations.shape[1], settings.latent_clip_bc
+    shape = (batch, size)
+    if part == "BCQ policy":
+        shape, clip = (batch, settings.candidates, size), settings.latent_clip_bcq
+    return states, generator.standard_normal(shape, dtype=np.float32).clip(-clip, clip)
 
 
 def _difference(
-    reference: NumpyDense, part: str, inputs: tuple[np.ndarray, ...], result: Any
+    reference: Policy, part: str, inputs: tuple[np.ndarray, ...], result: tuple[np.ndarray, ...]
 ) -> float:
     """Difference of a kernel's result from the reference's, which is in float64.
 
@@ -221,8 +212,8 @@ def _difference(
     of the same candidate, and of that candidate's regret, relative where the best exceeds 1.
     """
     if part != "BCQ policy":
-        expected = getattr(reference, METHODS[part])(*inputs)
-        return float(np.abs(expected - result).max())
+        (expected,) = reference.prepared(part, *inputs)()
+        return float(np.abs(expected - result[0]).max())
     candidates, values = reference.candidates(*inputs)
     actions, chosen = result
     row, best = np.arange(len(chosen)), values.max(axis=1)

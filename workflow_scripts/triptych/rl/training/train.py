@@ -16,7 +16,6 @@ from triptych.core.errors import InputError
 from triptych.core.memory import keep_freed_memory
 from triptych.core.stopping import Stop
 from triptych.core.training_loop import LoopSettings, TrainingLoop
-from triptych.rl.acting.stored_policy import Policies
 from triptych.rl.methods import CRITERIA, DENSE
 from triptych.rl.networks.sampling import DeviceData, Draws
 from triptych.rl.networks.stacked import MAX_ACTION, Noise
@@ -24,7 +23,6 @@ from triptych.rl.pruning.stack import PrunedStack
 from triptych.rl.pruning.storage import SCALE, SHIFT
 from triptych.rl.pruning.unpruned import TrainedRow, criterion, weights_of
 from triptych.rl.tasks.environments import spaces_of
-from triptych.rl.tasks.sweep import keys_of
 from triptych.rl.training.learner import Learner
 from triptych.rl.training.state import POLL, Show, StackTraining, TrainingSettings
 
@@ -205,12 +203,12 @@ def update_stepper(
     return replay
 
 
-def policies_of(rows: pd.DataFrame, trained: TrainedStack, settings: TrainingSettings) -> Policies:
-    """The trained networks with all that is needed to let them act."""
+def acting_settings(settings: TrainingSettings) -> dict[str, Any]:
+    """What is needed, beside its networks, to let a trained policy act."""
     algorithm, evaluation = settings.algorithms[0], settings.evaluation
     metadata: dict[str, Any] = {"algorithm": algorithm.name, "max_action": MAX_ACTION}
     metadata |= algorithm.policy_metadata(evaluation.candidates)
     spaces = spaces_of(evaluation.task)
     if spaces.scaled:  # what a policy gives lies in [-1, 1], and stands for these bounds
         metadata |= {"action_low": spaces.low.tolist(), "action_high": spaces.high.tolist()}
-    return Policies(trained.arrays, [keys_of(row) for row in rows.to_dict("records")], metadata)
+    return metadata
