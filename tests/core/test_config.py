@@ -57,9 +57,9 @@ def demo():
             "is 100 (int); allowed is less than 100",
         ),
         (
-            ("rl", "small_data"),
-            {"algorithms": ["IQL"]},
-            "rl.small_data lacks transitions, widths, seeds, methods; given were algorithms",
+            ("rl", "sweeps", "bcq", "runs", "few"),
+            {"max_transitions": 100},
+            "rl.sweeps.bcq.runs.few lacks methods, sparsities; given were max_transitions",
         ),
         (("rl", "widths", "paper", "actor"), [400], "at least 2 values"),
     ],

@@ -83,7 +83,7 @@ def scores(
 
 
 def few_scores(gain, algorithms=("TD3+BC", "IQL"), counts=(1000, 100_000), seeds=range(3)):
-    """scores.csv of `rl.small_data`: two episodes of each run.
+    """scores.csv of runs on few data: two episodes of each run.
 
     SNIP scores `gain(seed)` more than dense on 1,000 transitions, and as much on more.
     """

@@ -12,7 +12,7 @@ LISTS = {
 }
 
 
-def table(size="all", lists=LISTS, **changed):
+def table(size="all", lists=LISTS):
     sweep = {"algorithms": ["BCQ", "BC"], "widths": "narrow", "seeds": [0, 1], "runs": lists}
     measured = {"paper": {"methods": ["snip"], "sparsities": [95]}}
     config = {
@@ -21,16 +21,9 @@ def table(size="all", lists=LISTS, **changed):
         "shown_sparsity": 95,
         "sweeps": {"bcq": sweep},
         "runs_per_job": size,
-        "small_data": {
-            "algorithms": [],
-            "transitions": [100, 1000],
-            "widths": "narrow",
-            "seeds": [0, 1],
-            "methods": ["snip"],
-        },
         "mask_statistics": {"widths": "paper", "seeds": [0, 1, 2], "runs": measured},
     }
-    return pd.DataFrame(runs_of(config | changed))
+    return pd.DataFrame(runs_of(config))
 
 
 def stacks(runs):
@@ -79,11 +72,9 @@ def test_a_sparsity_added_to_a_list_leaves_its_other_stacks_as_they_were():
     assert new == {"bcq-paper-sp80-1", "bcq-paper-sp99.5-1"}
 
 
-def test_small_data_are_a_stack_for_each_algorithm_and_number_of_transitions():
-    small = {"algorithms": ["TD3+BC", "IQL"], "transitions": [100, 1000], "widths": "narrow"}
-    runs = table(small_data=small | {"seeds": [0, 1], "methods": ["snip"]})
-    few = runs[runs["max_transitions"].notna()]
-    assert set(zip(few["stack"], few["max_transitions"], strict=True)) == {
-        (f"small_{name}-{count}", count) for count in (100, 1000) for name in ("td3_bc", "iql")
-    }
-    assert set(few.groupby("stack").size()) == {2 * 2 * 2}  # tasks, dense and SNIP, seeds
+def test_few_data_are_a_stack_of_their_own_with_its_dense_runs():
+    few = {"max_transitions": 100, "methods": ["snip"], "sparsities": [95]}
+    runs = table(lists={**LISTS, "few": few})
+    own = runs[runs["max_transitions"] == 100]
+    assert set(own["stack"]) == {"bcq-few"} and set(own["method"]) == {"dense", "snip"}
+    assert len(own) == 2 * 2 * 2  # tasks, methods, seeds

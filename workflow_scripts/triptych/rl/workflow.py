@@ -7,7 +7,7 @@ from triptych.core.config import ConfigError
 from triptych.report.files import products
 from triptych.rl.methods import ALGORITHMS, CONTROLS, CRITERIA, DENSE, OBSERVATIONS, networks_name
 from triptych.rl.tasks import config as tables
-from triptych.rl.tasks.sweep import DEFAULT, Run, algorithms_of, keys_of, runs_of, small_data_sweeps
+from triptych.rl.tasks.sweep import DEFAULT, Run, algorithms_of, keys_of, runs_of
 
 CHANGES_NOTHING = ("rl.runs_per_job", "rl.training.checkpoint_every")
 """Patterns of the keys whose values change no number."""
@@ -38,7 +38,7 @@ class Workflow:
             *(["rl_criteria"] if self.compared_criteria else []),
             *("rl_figure3", "rl_figure3_counts", "rl_figure4", "rl_curves"),
             *(["rl_sensors"] if self.sensing else []),
-            *(["rl_small_data"] if small_data_sweeps(self.config) else []),
+            *(["rl_small_data"] if self.select(small=True) else []),
         )
         written = ("rl_table1", "rl_scores", "rl_comparisons", "rl_inputs", "rl_inference")
         variants = ["rl_variants"] if self.variants else []
@@ -113,7 +113,7 @@ class Workflow:
     # Files of runs.
 
     def select(self, trained: bool = True, small: bool = False, **values: Any) -> list[Run]:
-        """The runs with these values; small: those of `rl.small_data`, else all others."""
+        """The runs with these values; small: those on few data, else all others."""
         expected = {"trained": trained, **values}
         return [
             run
@@ -208,8 +208,8 @@ class Workflow:
             "latency": [f"results/rl/{self.timed['task']}/latency.csv"],
             "datasets": self.datasets,
         }
-        if small_data_sweeps(self.config):
-            files["small"] = self.files("scores.csv", self.select(small=True))
+        if few := self.select(small=True):
+            files["small"] = self.files("scores.csv", few)
         varied = self.select(observations=self.config["observations"])
         if varied := [run for run in varied if run["pruning"] != DEFAULT]:
             files["varied"] = self.files("scores.csv", varied)
@@ -264,7 +264,7 @@ class Workflow:
         }
 
     def _sweep_facts(self, name: str) -> str:
-        runs = self.select(sweep=name)
+        runs = [run for run in self._runs if run["trained"] and run["sweep"] == name]
         levels = sorted({run["sparsity_percent"] for run in runs} - {0})
         return (
             f"{len(runs)}, at {', '.join(f'{level}%' for level in levels)} sparsity, "

@@ -6,7 +6,7 @@ from typing import Any
 from triptych.core.config import ConfigError
 from triptych.core.errors import InputError
 from triptych.rl.methods import ALGORITHMS, CRITERIA
-from triptych.rl.tasks.sweep import DEFAULT, Run, small_data_sweeps
+from triptych.rl.tasks.sweep import DEFAULT, Run
 from triptych.rl.tasks.task import NORMALISED, PAPER, task_from
 
 EXPERT = "expert"
@@ -81,9 +81,6 @@ def check(config: Mapping[str, Any], runs: Sequence[Run], d4rl_files: Collection
     for key, sweep in {**trained, "rl.mask_statistics": config["mask_statistics"]}.items():
         _check_sweep(config, key, sweep, key in trained)
     _check_algorithms(trained)
-    for sweep in small_data_sweeps(config).values():
-        _check_sweep(config, "rl.small_data", sweep, True)
-        _check_algorithms({"rl.small_data": sweep})
     shown = {"trained": False, "observations": config["observations"], "pruning": DEFAULT}
     shown["sparsity_percent"] = config["shown_sparsity"]
     if not any(shown.items() <= run.items() for run in runs):
@@ -109,6 +106,8 @@ def _check_sweep(config: Config, key: str, sweep: Config, is_trained: bool) -> N
                 f"config: {key}.runs.{part}.methods names {', '.join(unknown)}; "
                 f"allowed are {', '.join(allowed)}"
             )
+        if "max_transitions" in runs and not is_trained:
+            raise ConfigError(f"config: {key}.runs.{part} has max_transitions and trains nothing")
         if runs.get("pruning", DEFAULT) != DEFAULT:
             _check_variant(config, f"{key}.runs.{part}", runs)
 

@@ -113,22 +113,6 @@ class Locomotion:
             self.qvel[episode] = data.qvel
         return self._observe()
 
-    def state(self) -> Array:
-        """The state that the next step depends on, [E, n], for `restore`."""
-        kind = mujoco.mjtState.mjSTATE_INTEGRATION
-        states = np.zeros((self.episodes, mujoco.mj_stateSize(self._model, kind)))
-        for data, state in zip(self._data, states, strict=True):
-            mujoco.mj_getState(self._model, data, state, kind)
-        return states
-
-    def restore(self, states: Array) -> Array:
-        """Go back to a state of `state`; observations [E, S]."""
-        for episode, (data, state) in enumerate(zip(self._data, states, strict=True)):
-            mujoco.mj_setState(self._model, data, state, mujoco.mjtState.mjSTATE_INTEGRATION)
-            self.qpos[episode] = data.qpos
-            self.qvel[episode] = data.qvel
-        return self._observe()
-
     def step(self, actions: ArrayLike, active: Flags | None = None) -> tuple[Array, Array, Flags]:
         """Apply `actions` [E, A] to the episodes where `active` [E] is true (None: to all).
 

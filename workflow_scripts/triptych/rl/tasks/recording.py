@@ -28,8 +28,13 @@ SMALLEST_SHARE = 1e-4
 """Least part of the distance of their bounds that actions use, unless they never change."""
 JOINTS = 1e-5
 """Share of rows that may not be followed by their next observation, as where files are joined."""
-LARGEST_RATIO = 2000
-"""Largest plausible ratio of claimed to stored bytes; deflate reaches 1032."""
+REASONS = {
+    errno.ENOENT: ("nothing there", "Correct the path in the config."),
+    errno.EAGAIN: ("one that is locked", "Close the program that writes it, and run again."),
+    errno.EACCES: ("permission denied", "Let it be read by you (chmod u+r)."),
+    errno.ENOLCK: ("no locks", "Set HDF5_USE_FILE_LOCKING=FALSE: its file system has no locks."),
+}
+"""What was found in place of a file to read, and what to do, by the system's error."""
 
 
 @dataclass(frozen=True)
@@ -83,27 +88,16 @@ def _opened(path: PathLike) -> Iterator[h5py.File]:
     try:
         with h5py.File(path, "r") as stream:
             yield stream
-    except FileNotFoundError as error:
-        advice = "Correct the path in the config."
-        raise DatasetError(path, "file", "an HDF5 file", "nothing there", advice) from error
-    except BlockingIOError as error:
-        advice = "Close the program that writes it, and run again."
-        raise DatasetError(path, "file", "a file to read", "one that is locked", advice) from error
-    except PermissionError as error:
-        advice = "Let it be read by you (chmod u+r)."
-        raise DatasetError(path, "file", "a file to read", "permission denied", advice) from error
     except (DatasetError, MemoryError):
         raise
     except Exception as error:  # h5py raises many kinds for a damaged file
-        found = f"something else ({error})"
+        advice = "Delete it and download or write it again; it may have been cut short."
+        reason = f"something else ({error})", advice
         if "already open for write" in str(error):  # a mark in the file, which a crash leaves there
             advice = f"Close the program that writes it; if none does: h5clear -s {path}"
-            raise DatasetError(path, "file", "a file to read", "one in use", advice) from error
-        if isinstance(error, OSError) and error.errno == errno.ENOLCK:
-            advice = "Set HDF5_USE_FILE_LOCKING=FALSE: its file system has no locks."
-            raise DatasetError(path, "file", "a file to lock", "no locks", advice) from error
-        advice = "Delete it and download or write it again; it may have been cut short."
-        raise DatasetError(path, "file", "a readable HDF5 file", found, advice) from error
+            reason = "one in use", advice
+        reason = REASONS.get(getattr(error, "errno", None), reason)
+        raise DatasetError(path, "file", "a readable HDF5 file", *reason) from error
 
 
 def _check_layout(path: PathLike, stream: h5py.File, spaces: Spaces | None) -> None:
@@ -117,12 +111,6 @@ def _check_layout(path: PathLike, stream: h5py.File, spaces: Spaces | None) -> N
             advice = f"D4RL's layout has {', '.join(KEYS)}: rename or add {key}."
             raise DatasetError(path, key, "a dataset of that name", found, advice)
         _check_shape_and_dtype(path, stream[key], key, len(stream["observations"]))
-    claimed = sum(stream[key].nbytes for key in KEYS)
-    size = sum(_stored_bytes(path, stream[key]) for key in KEYS)
-    if claimed > LARGEST_RATIO * size:
-        found = f"datasets that claim {claimed} bytes"
-        advice = "They were announced and never written: write or download the file again."
-        raise DatasetError(path, "file", f"data that fit into its {size} bytes", found, advice)
     rows = len(stream["observations"])
     if rows < 2:
         raise DatasetError(path, "observations", "at least 2 rows", f"{rows} rows")
@@ -153,22 +141,25 @@ def _check_shape_and_dtype(path: PathLike, dataset: h5py.Dataset, key: str, rows
     if missing := [code for code in filters if not h5py.h5z.filter_avail(code)]:
         found, advice = f"HDF5's filter {missing[0]}, a plugin", "Write it again, with gzip."
         raise DatasetError(path, key, "a compression of HDF5 itself", found, advice)
+    _check_written(path, dataset)
 
 
-def _stored_bytes(path: PathLike, dataset: h5py.Dataset) -> int:
-    """Bytes of a dataset's values in the files that hold them.
-
-    Raises DatasetError for a virtual one whose sources aren't all there: HDF5 reads zeros instead.
-    """
+def _check_written(path: PathLike, dataset: h5py.Dataset) -> None:
+    """Raise DatasetError for a dataset without values, for which HDF5 reads zeros: one that was
+    never written, or a virtual one whose sources aren't all there."""
     if not dataset.is_virtual:
-        return int(dataset.id.get_storage_size())
-    stored, mapped, own = 0, 0, Path(dataset.file.filename)
+        if dataset.size and not dataset.id.get_storage_size():
+            found = f"none of the {dataset.nbytes} bytes that it claims"
+            advice = "It was announced and never written: write or download the file again."
+            raise DatasetError(path, dataset.name, "its values", found, advice)
+        return
+    mapped, own = 0, Path(dataset.file.filename)
     for source in dataset.virtual_sources():
         file = own if source.file_name == "." else own.parent / source.file_name
         file = file if file.exists() else Path(source.file_name)
         try:
             with h5py.File(file, "r") as stream:
-                stored += _stored_bytes(path, stream[source.dset_name])
+                _check_written(path, stream[source.dset_name])
         except (OSError, KeyError) as error:
             found = f"no {source.dset_name} in {file}"
             advice = "Put the file of this virtual dataset there."
@@ -177,7 +168,6 @@ def _stored_bytes(path: PathLike, dataset: h5py.Dataset) -> int:
     if mapped < dataset.size:
         found = f"{mapped} of {dataset.size} values in its sources"
         raise DatasetError(path, dataset.name, "all its values", found)
-    return stored
 
 
 def _own_bounds(stream: h5py.File, spaces: Spaces | None) -> Spaces | None:

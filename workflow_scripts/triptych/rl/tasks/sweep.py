@@ -33,46 +33,18 @@ def runs_of(config: Mapping[str, Any]) -> list[Run]:
     sparsity. A run that two lists of a sweep name stands in the first. A run that is trained and
     measured stands in both, so that what is measured waits for no training.
     """
-    size = config["runs_per_job"]
-    table = []
-    for name, sweep in (config["sweeps"] | small_data_sweeps(config)).items():
-        table += [
-            {**run, "trained": True, "stack": stack}
-            for run, stack in _stacked(_runs(config, name, sweep), size)
-        ]
-    measured = _runs(config, MEASURED, config["mask_statistics"])
-    return table + [
-        {**run, "trained": False, "stack": stack} for run, stack in _stacked(measured, "all")
+    sweeps = [(name, sweep, config["runs_per_job"]) for name, sweep in config["sweeps"].items()]
+    return [
+        {**run, "trained": name != MEASURED, "stack": stack}
+        for name, sweep, size in [*sweeps, (MEASURED, config["mask_statistics"], "all")]
+        for run, stack in _stacked(_runs(config, name, sweep), size)
     ]
-
-
-def small_data_sweeps(config: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The trainings of `rl.small_data` as sweeps by name, a list for each number of transitions."""
-    table = config["small_data"]
-    level = config["shown_sparsity"]
-    return {
-        f"small_{ALGORITHMS[name].file if name in ALGORITHMS else name}": {
-            "algorithms": [name],
-            "widths": table["widths"],
-            "seeds": table["seeds"],
-            "runs": {
-                str(count): {
-                    "methods": table["methods"],
-                    "sparsities": [level],
-                    "max_transitions": count,
-                }
-                for count in table["transitions"]
-            },
-        }
-        for name in table["algorithms"]
-    }
 
 
 def algorithms_of(config: Mapping[str, Any], stack: str) -> dict[str, dict[str, Any]]:
     """The algorithms of a stack's runs, and the settings of each; the first is trained, and its
     training contains the others."""
-    sweeps = config["sweeps"] | small_data_sweeps(config)
-    names = sweeps[stack.partition("-")[0]]["algorithms"]
+    names = config["sweeps"][stack.partition("-")[0]]["algorithms"]
     return {name: config.get(ALGORITHMS[name].section, {}) for name in names}
 
 
@@ -81,11 +53,8 @@ def _runs(config: Mapping[str, Any], name: str, sweep: Mapping[str, Any]) -> lis
     transitions, and each method at each sparsity."""
     cells: dict[tuple[Any, ...], str] = {}
     for list_name, part in sweep["runs"].items():
-        kind, pruning = (
-            part.get("observations", config["observations"]),
-            part.get("pruning", DEFAULT),
-        )
-        count = part.get("max_transitions")
+        kind = part.get("observations", config["observations"])
+        pruning, count = part.get("pruning", DEFAULT), part.get("max_transitions")
         cells.setdefault((count, kind, DENSE, DEFAULT, 0), list_name)
         for level in part["sparsities"]:
             for method in part["methods"]:
