@@ -55,23 +55,6 @@ def train(
     when `stop` asks, DivergedError when every run has diverged (`StackTraining`), and InputError
     where a GPU's memory runs out.
     """
-    try:
-        return _train(stack, data, settings, checkpoint, stop, show)
-    except torch.OutOfMemoryError as error:
-        raise InputError(
-            f"the GPU's memory doesn't hold {len(stack.rows)} runs ({str(error).split('. ')[0]}). "
-            "Lower rl.runs_per_job, so that fewer runs are trained in one job, or set device: cpu."
-        ) from error
-
-
-def _train(
-    stack: PrunedStack,
-    data: DeviceData,
-    settings: TrainingSettings,
-    checkpoint: Checkpoint,
-    stop: Stop,
-    show: Show,
-) -> TrainedStack:
     rows, device = stack.rows, data.rewards.device
     data = data.seen_as(list(rows["observations"]))
     if device.type == "cpu":
@@ -98,14 +81,20 @@ def _train(
     loop = TrainingLoop(run, loop_settings, checkpoint, run.stop_reason)
     loop.restore(device)
     draws = Draws(run.seeds, data, settings.steps.batch, algorithm)
-    update = update_stepper(learner, data, draws, settings.precision)
+    try:
+        update = update_stepper(learner, data, draws, settings.precision)
 
-    def take_step() -> None:
-        learner.set_rate(settings.steps.rate(run.done, settings.updates))
-        run.take(update(run.done))
-        changing.after(run.done, learner)
+        def take_step() -> None:
+            learner.set_rate(settings.steps.rate(run.done, settings.updates))
+            run.take(update(run.done))
+            changing.after(run.done, learner)
 
-    loop.run(f"{rows['task'].iloc[0]} x{len(rows)}", take_step)
+        loop.run(f"{rows['task'].iloc[0]} x{len(rows)}", take_step)
+    except torch.OutOfMemoryError as error:
+        raise InputError(
+            f"the GPU's memory doesn't hold {len(rows)} runs ({str(error).split('. ')[0]}). Lower "
+            "rl.runs_per_job, so that fewer runs are trained in one job, or set device: cpu."
+        ) from error
     arrays = dict(learner.parameters)
     if data.scaling:
         arrays |= {SHIFT: data.scaling.shift, SCALE: data.scaling.scale}
