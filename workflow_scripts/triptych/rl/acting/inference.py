@@ -127,7 +127,11 @@ class Policy:
 
     def prepared(self, part: str, *inputs: np.ndarray) -> Callable[[], tuple[np.ndarray, ...]]:
         """A call that acts: actions [B, A], and of BCQ the numbers of the candidates chosen [B]."""
-        parts = {"actor": self.perturbation, "BC policy": self.bc, "BCQ policy": self.bcq}
+        parts: dict[str, Callable[..., tuple[np.ndarray, ...]]] = {
+            "actor": self.perturbation,
+            "BC policy": self.bc,
+            "BCQ policy": self.bcq,
+        }
         return partial(parts[part], *inputs)
 
     def perturbation(self, inputs: np.ndarray) -> tuple[np.ndarray]:

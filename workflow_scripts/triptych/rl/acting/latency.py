@@ -196,10 +196,10 @@ def _inputs(
         actions = generator.uniform(-span, span, shape).astype(np.float32)
         return (np.concatenate((states, actions), axis=1),)
     size, clip = arrays["vae.d1.weight"].shape[1] - observations.shape[1], settings.latent_clip_bc
-    shape = (batch, size)
+    latents: tuple[int, ...] = (batch, size)
     if part == "BCQ policy":
-        shape, clip = (batch, settings.candidates, size), settings.latent_clip_bcq
-    return states, generator.standard_normal(shape, dtype=np.float32).clip(-clip, clip)
+        latents, clip = (batch, settings.candidates, size), settings.latent_clip_bcq
+    return states, generator.standard_normal(latents, dtype=np.float32).clip(-clip, clip)
 
 
 def _difference(

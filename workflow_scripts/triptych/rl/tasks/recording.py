@@ -96,7 +96,8 @@ def _opened(path: PathLike) -> Iterator[h5py.File]:
         if "already open for write" in str(error):  # a mark in the file, which a crash leaves there
             advice = f"Close the program that writes it; if none does: h5clear -s {path}"
             reason = "one in use", advice
-        reason = REASONS.get(getattr(error, "errno", None), reason)
+        if isinstance(error, OSError) and error.errno in REASONS:
+            reason = REASONS[error.errno]
         raise DatasetError(path, "file", "a readable HDF5 file", *reason) from error
 
 
