@@ -1,7 +1,9 @@
 """What a job leaves behind: its log, its traceback, its provenance."""
 
+import errno
 import json
 import logging
+import os
 import time
 from types import SimpleNamespace
 
@@ -60,6 +62,12 @@ def test_a_failure_leaves_its_traceback_in_the_log_and_its_message_on_the_termin
     assert "rl_something failed: ValueError: the file lacks a key" in terminal
     assert "Traceback" not in terminal
     assert not (tmp_path / "results/provenance").exists()
+
+
+def test_a_full_disk_is_told_with_what_to_do_whichever_library_found_it(snakemake, capfd):
+    with pytest.raises(SystemExit), job(snakemake):
+        raise RuntimeError(f"writing failed: {os.strerror(errno.ENOSPC)}")
+    assert "Make room and run again" in capfd.readouterr().err
 
 
 def test_a_quiet_jobs_words_go_to_its_log_alone_but_for_why_it_failed(

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from transformers import AutoTokenizer, ClapFeatureExtractor, ClapModel
 
-from triptych.apps.sounds.search.embedder import PRECISION, write_side
+from triptych.apps.sounds.search.embedder import PRECISION, TextNetwork, write_side
 from triptych.audio.data.decoding import SAMPLE_RATE
 from triptych.audio.embedding import BATCH_SECONDS
 from triptych.audio.models.retrieval import unit_vectors
@@ -83,17 +83,10 @@ class ClapEmbedder:
         """Write the model's text side for searches, which need it alone."""
         tokenizer = AutoTokenizer.from_pretrained(self._folder, local_files_only=True)
         table = {"model_sha256": model_sha256, "cleans": False, "longest": LONGEST}
-        write_side(_Text(self._model.cpu()), tokenizer.backend_tokenizer, table, folder)
+        model = self._model.cpu()
+
+        def embed(tokens: dict[str, Tensor]) -> Tensor:
+            return unit_vectors(model.get_text_features(**tokens).pooler_output)
+
+        write_side(TextNetwork(model, embed), tokenizer.backend_tokenizer, table, folder)
         self._model.to(self._device)
-
-
-class _Text(nn.Module):
-    """Tokens to unit vectors, as a network of two inputs."""
-
-    def __init__(self, model: ClapModel) -> None:
-        super().__init__()
-        self.model = model
-
-    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
-        output = self.model.get_text_features(input_ids=ids, attention_mask=mask)
-        return unit_vectors(output.pooler_output)

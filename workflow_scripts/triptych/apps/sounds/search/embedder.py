@@ -3,7 +3,7 @@
 import json
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,15 +74,19 @@ class Embedder:
         model.to(self._device)
 
 
-class _Text(nn.Module):
-    """Tokens to unit vectors, as a network of two inputs."""
+class TextNetwork(nn.Module):
+    """Tokens to unit vectors, as a network of two inputs.
 
-    def __init__(self, model: "RetrievalModel") -> None:
+    embed: makes them of a model's tokens by the names that transformers gives them.
+    """
+
+    def __init__(self, model: nn.Module, embed: Callable[[dict[str, Tensor]], Tensor]) -> None:
         super().__init__()
-        self.model = model
+        self.model, self._embed = model, embed
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
-        return self.model.embed_text({"input_ids": ids, "attention_mask": mask})
+        """Unit vectors [N, D] of token ids and their mask, both [N, tokens]."""
+        return self._embed({"input_ids": ids, "attention_mask": mask})
 
 
 def write_text_side(model: "RetrievalModel", model_sha256: str, folder: Path) -> None:
@@ -90,7 +94,7 @@ def write_text_side(model: "RetrievalModel", model_sha256: str, folder: Path) ->
     text = model.text
     table = {"model_sha256": model_sha256, "cleans": text.cleans, "longest": text.longest}
     quantised = text.config["model_type"] == "phrases"
-    write_side(_Text(model), text.tokenizer, table, folder, quantised)
+    write_side(TextNetwork(model, model.embed_text), text.tokenizer, table, folder, quantised)
 
 
 def write_side(
