@@ -3,24 +3,22 @@
 from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.report.palette import write_figure
-from triptych.report.tables import with_cells
 from triptych.rl.report.figures import curves_figure, curves_long, sparsity_figure
 from triptych.rl.report.scores import (
-    in_units,
     of_methods,
     run_scores,
+    score_cells,
     summarise_scores,
     with_data,
     with_observations,
 )
-from triptych.rl.tasks.task import NORMALISED
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output
     evaluations = with_observations(read_frames(snakemake.input.scores), params.observations)
     evaluations = of_methods(evaluations, [params.method])
     summary = summarise_scores(run_scores(evaluations))
-    long = in_units(with_cells(summary, unit=NORMALISED, scale=params.scale), params.units)
+    long = score_cells(summary, scale=params.scale, units=params.units)
     long = with_data(long, params.data)
     figure = sparsity_figure(long, read_frames(snakemake.input.datasets), [params.method])
     write_figure(figure, long, output.sparsity)

@@ -3,11 +3,11 @@
 from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.report.palette import write_figure
-from triptych.report.tables import with_cells, write_table
+from triptych.report.tables import write_table
 from triptych.rl.report.figures import curves_figure, curves_long, sparsity_figure
 from triptych.rl.report.scores import (
-    in_units,
     run_scores,
+    score_cells,
     shown_level,
     summarise_scores,
     with_data,
@@ -19,7 +19,6 @@ from triptych.rl.report.tables import (
     scores_long,
     scores_table,
 )
-from triptych.rl.tasks.task import NORMALISED
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output
@@ -27,7 +26,7 @@ with job(snakemake):
     evaluations = with_observations(read_frames(snakemake.input.scores), params.observations)
     runs = run_scores(evaluations)
     if params.criteria:
-        summary = in_units(with_cells(summarise_scores(runs), unit=NORMALISED, scale=scale), units)
+        summary = score_cells(summarise_scores(runs), scale=scale, units=units)
         criteria = with_data(summary, data)
         behaviour = read_frames(snakemake.input.datasets)
         figure = sparsity_figure(criteria, behaviour, params.criteria)

@@ -13,10 +13,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from triptych.report.palette import INK, MUTED, STYLE, label, legend_below
-from triptych.report.tables import with_cells
 from triptych.rl.methods import CONTROLS, DENSE
 from triptych.rl.report.labels import ALGORITHM_COLOURS, METHOD_LABELS, METHOD_LOOKS, TASK_LABELS
-from triptych.rl.report.scores import in_units
+from triptych.rl.report.scores import score_cells
 from triptych.rl.tasks.task import NORMALISED
 
 
@@ -171,7 +170,7 @@ def curves_long(
     seeds = shown.groupby([*CURVE, "seed"])["score_normalised"].mean().reset_index()
     over_seeds = seeds.groupby(CURVE)["score_normalised"]
     long = over_seeds.agg(value="mean", minimum="min", maximum="max", seeds="count").reset_index()
-    return in_units(with_cells(long, unit=NORMALISED, scale=scale), units)
+    return score_cells(long, scale=scale, units=units)
 
 
 def curves_figure(long: pd.DataFrame, by: str = "method") -> Figure:

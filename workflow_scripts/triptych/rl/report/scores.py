@@ -7,8 +7,10 @@ from typing import Any
 import pandas as pd
 
 from triptych.report.statistics import Interval, mean_interval, ratio_interval, stratified_interval
+from triptych.report.tables import with_cells
 from triptych.rl.methods import DENSE
 from triptych.rl.tasks.sweep import DEFAULT, KEYS
+from triptych.rl.tasks.task import NORMALISED
 
 logger = logging.getLogger(__name__)
 
@@ -16,10 +18,15 @@ RUN = [*KEYS, "algorithm"]
 CELL = ["task", "method", "sparsity_percent", "algorithm"]
 
 
-def in_units(long: pd.DataFrame, units: Mapping[str, str]) -> pd.DataFrame:
-    """A long frame with the units of `units` for the tasks named there."""
-    unit = long["task"].map(dict(units))
-    return long.assign(unit=unit.where(unit.notna(), long["unit"]))
+def score_cells(
+    frame: pd.DataFrame, *, scale: str, units: Mapping[str, str], unit: str = NORMALISED
+) -> pd.DataFrame:
+    """A long frame of scores with the columns of `with_cells`.
+
+    unit: of the tasks that `units` doesn't name.
+    """
+    long = with_cells(frame, unit=unit, scale=scale)
+    return long.assign(unit=[units.get(task, unit) for task in long["task"]])
 
 
 def with_data(long: pd.DataFrame, data: Mapping[str, str]) -> pd.DataFrame:

@@ -14,8 +14,7 @@ from triptych.report.tables import Table, with_cells
 from triptych.rl.methods import CONTROLS, DENSE, OBSERVATIONS
 from triptych.rl.report.figures import expert_line, task_title, task_unit, tasks_in_order
 from triptych.rl.report.labels import METHOD_LABELS, OBSERVATION_LABELS, TASK_LABELS
-from triptych.rl.report.scores import in_units
-from triptych.rl.tasks.task import NORMALISED
+from triptych.rl.report.scores import score_cells
 
 COLOURS = {"raw": "#d55e00", "normalised": "#0072b2"}
 SHOWN = 24
@@ -120,7 +119,7 @@ def sensors_long(
     weights = sensing(inputs[inputs["networks"] == networks])
     weights = _of_criteria(weights)
     parts = [
-        in_units(with_cells(scores, unit=NORMALISED, scale=scale), units),
+        score_cells(scores, scale=scale, units=units),
         weights[[*key, "input", "name", "cut", "value", "unit", "scale"]],
     ]
     return pd.concat(parts, ignore_index=True)

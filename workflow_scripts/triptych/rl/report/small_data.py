@@ -12,11 +12,9 @@ from matplotlib.figure import Figure
 
 from triptych.report.claims import Finding
 from triptych.report.statistics import difference_interval
-from triptych.report.tables import with_cells
 from triptych.rl.report.figures import expert_line, score_panels
 from triptych.rl.report.labels import METHOD_LABELS, METHOD_LOOKS
-from triptych.rl.report.scores import in_units, run_scores, summarise_scores
-from triptych.rl.tasks.task import NORMALISED
+from triptych.rl.report.scores import run_scores, score_cells, summarise_scores
 
 FEW = 10_000
 """The most transitions that the claim calls few."""
@@ -44,7 +42,7 @@ def small_long(runs: pd.DataFrame, *, scale: str, units: Mapping[str, str]) -> p
         for count, cells in runs.groupby("trained_on")
     ]
     long = pd.concat(parts).sort_values(CELL)[[*CELL, "seeds", "value", "low", "high"]]
-    return in_units(with_cells(long, unit=NORMALISED, scale=scale), units)
+    return score_cells(long, scale=scale, units=units)
 
 
 def small_figure(long: pd.DataFrame, behaviour: pd.DataFrame) -> Figure:

@@ -14,14 +14,14 @@ from numpy.typing import ArrayLike
 
 from triptych.report.palette import label
 from triptych.report.statistics import LEVEL, Interval, difference_interval
-from triptych.report.tables import DASH, Table, number, with_cells
+from triptych.report.tables import DASH, Table, number
 from triptych.rl.methods import CRITERIA, DENSE, METHODS
 from triptych.rl.report.figures import task_title, task_unit, tasks_in_order
 from triptych.rl.report.labels import ALGORITHM_COLOURS, METHOD_LABELS
 from triptych.rl.report.scores import (
     aggregate_over_tasks,
     default_pruning,
-    in_units,
+    score_cells,
     seed_scores,
     summarise_scores,
 )
@@ -48,7 +48,7 @@ def scores_long(
         together.insert(0, "task", ALL_TASKS)
         parts.append(together[together["seeds"] > 0])
     frame = pd.concat([part for part in parts if len(part)], ignore_index=True)
-    return in_units(with_cells(frame, unit=NORMALISED, scale=scale), units)
+    return score_cells(frame, scale=scale, units=units)
 
 
 def scores_table(long: pd.DataFrame) -> Table:
@@ -192,7 +192,7 @@ def comparisons_long(runs: pd.DataFrame, *, scale: str, units: Mapping[str, str]
                 records.append((*key, ALL_TASKS, min(seeds), more.estimate, more.low, more.high))
     columns = ["algorithm", "sparsity_percent", "first", "second", "registered", "task", "seeds"]
     long = pd.DataFrame(records, columns=[*columns, "value", "low", "high"])
-    return in_units(with_cells(long, unit=POINTS, scale=scale), units)
+    return score_cells(long, scale=scale, units=units, unit=POINTS)
 
 
 def comparisons_table(long: pd.DataFrame) -> Table:
@@ -257,7 +257,7 @@ def variants_long(runs: pd.DataFrame, *, scale: str, units: Mapping[str, str]) -
                 records.append((*names, task, len(own), own.mean(), other.mean(), *ends))
     columns = [*key, "task", "seeds", "value", "default", "gap", "low", "high"]
     frame = pd.DataFrame(records, columns=columns)
-    return in_units(with_cells(frame, unit=NORMALISED, scale=scale), units)
+    return score_cells(frame, scale=scale, units=units)
 
 
 def variants_table(long: pd.DataFrame, variants: Mapping[str, Mapping[str, Any]]) -> Table:
