@@ -12,19 +12,19 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
 
+import av
+import av.error
 import numpy as np
 import soxr
+from av import AudioFrame, Packet
+from av.audio.stream import AudioStream
+from av.container import InputContainer
+from av.stream import Disposition
 
 from triptych.audio.data.sound_bytes import ByteRange, links, wav_seconds
 from triptych.core.errors import InputError
 from triptych.core.files import not_a_file
-
-if TYPE_CHECKING:
-    from av import AudioFrame, Packet
-    from av.audio.stream import AudioStream
-    from av.container import InputContainer
 
 logger = logging.getLogger(__name__)
 
@@ -138,9 +138,6 @@ def opened(source: Source) -> Iterator["Sound"]:
 
 @contextmanager
 def _opened(stream: ByteRange, name: str) -> Iterator["Sound"]:
-    import av
-    import av.error
-
     whole, *others = links(stream)
     stated_seconds = wav_seconds(whole)
     options = {"format_whitelist": FORMATS, "protocol_whitelist": "none"}
@@ -164,10 +161,8 @@ def _opened(stream: ByteRange, name: str) -> Iterator["Sound"]:
         yield Sound(name, container, played, stated_seconds, others)
 
 
-def _preference(stream: "AudioStream") -> int:
+def _preference(stream: AudioStream) -> int:
     """Which of a film's sounds players choose: the default one, no description for the blind."""
-    from av.stream import Disposition
-
     described = Disposition.visual_impaired | Disposition.hearing_impaired | Disposition.comment
     disposition = stream.disposition
     return 2 * (not disposition & described) + bool(disposition & Disposition.default)
@@ -192,8 +187,8 @@ class Sound:
     def __init__(
         self,
         name: str,
-        container: "InputContainer",
-        stream: "AudioStream",
+        container: InputContainer,
+        stream: AudioStream,
         stated_seconds: float | None,
         others: Sequence[ByteRange],
     ) -> None:
@@ -284,10 +279,8 @@ class Sound:
             self._missing += lost
         return max(ahead, 0.0)
 
-    def _frames(self, begin: float) -> Iterator["AudioFrame"]:
+    def _frames(self, begin: float) -> Iterator[AudioFrame]:
         """Decoded frames from about `begin` on; damaged packets are passed over."""
-        import av.error
-
         early = begin - CODEC_SECONDS
         packets = self._packets()
         exact = self._format in SOUGHT and not self.stream.codec_context.name.startswith("mp")
@@ -314,14 +307,12 @@ class Sound:
                     self._failed = (self._failed or 0.0) + duration
                     self._reason = f" ({error.strerror})"
 
-    def _time(self, packet: "Packet") -> float:
+    def _time(self, packet: Packet) -> float:
         """Seconds behind the sound's beginning by the container's clock."""
         return (packet.pts or 0) * self._tick - self._begins
 
-    def _packets(self) -> Iterator["Packet"]:
+    def _packets(self) -> Iterator[Packet]:
         """The stream's packets; behind a place that can't be read it is tried to go on."""
-        import av.error
-
         packets, failures, reached = self.container.demux(self.stream), 0, None
         dense = len(self.container.streams) == 1 and self._format in ("flv", "matroska,webm")
         while failures < PATIENCE:
@@ -342,7 +333,7 @@ class Sound:
                 self._bytes += packet.size
             yield packet
 
-    def _seconds(self, packet: "Packet") -> float:
+    def _seconds(self, packet: Packet) -> float:
         """Seconds of sound that a packet's bytes are, in a file that is nothing but packets."""
         data = bytes(packet)
         if any(mark in data for mark in TAGS):
@@ -363,10 +354,8 @@ class Sound:
         return channels[power.argmax()]
 
 
-def _begins(container: "InputContainer") -> float:
+def _begins(container: InputContainer) -> float:
     """Seconds of the container's clock at which its first sound or picture begins."""
-    from av.stream import Disposition
-
     streams = [*container.streams.audio, *container.streams.video]
     starts = [
         float(stream.start_time * stream.time_base)
@@ -378,7 +367,7 @@ def _begins(container: "InputContainer") -> float:
     return min(starts, default=0.0)
 
 
-def _channels(frame: "AudioFrame") -> np.ndarray:
+def _channels(frame: AudioFrame) -> np.ndarray:
     """float32 [C, n] in [-1, 1]; PCM's steps are kept exactly, as far as 24 bits."""
     samples = frame.to_ndarray()
     if not frame.format.is_planar:

@@ -1,7 +1,7 @@
 """Losses and validation mAP@10 by epoch: files that show a training while it runs."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import matplotlib
 import pandas as pd
@@ -10,9 +10,6 @@ from matplotlib.ticker import MaxNLocator
 
 from triptych.core.files import atomic_path, remove_partial, write_csv
 from triptych.report.palette import INK, MUTED, STYLE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 INFRASTRUCTURE = True  # nothing is learnt from it
 
@@ -39,7 +36,7 @@ def training_figure(history: pd.DataFrame) -> Figure:
     return figure
 
 
-def shown_in(folder: str | Path, name: str) -> "Callable[[pd.DataFrame], None]":
+def shown_in(folder: str | Path, name: str) -> Callable[[pd.DataFrame], None]:
     """A function that writes a history to {folder}/{name}.csv, and as a picture to .png.
 
     Temporary files that a killed training left there are deleted.
