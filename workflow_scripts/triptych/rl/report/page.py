@@ -98,7 +98,7 @@ PARTS = {
         text="Later work of the paper's first author (Sparse-Reg, 2025) finds that sparsity "
         "regularises where data are few: each network is trained, and its mask found, on the "
         "first so many transitions alone.",
-        keys=("rl.small_data", "rl.sweeps"),
+        keys=("rl.sweeps",),
         figures=("rl_small_data",),
     ),
     "comparisons": Part(
