@@ -233,7 +233,7 @@ rule style_time:
         "../envs/style.yaml"
     threads: CORES
     resources:
-        **cluster(mem_mb=8000, minutes=540),
+        **cluster(mem_mb=8000, minutes=150),
         gpu=GPU,
     params:
         timing=STYLE.config["timing"],
