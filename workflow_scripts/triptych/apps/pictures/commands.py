@@ -57,7 +57,7 @@ def add_commands(commands: Any) -> None:
         action="store_true",
         help="replace files that lie where results go (default: refuse, or number results)",
     )
-    parser.add_argument("--networks", action=_Networks, help="list the available networks and exit")
+    parser.add_argument("--networks", action="store_true", help="list the networks and exit")
     parser.add_argument(
         "--size", type=positive, metavar="PIXELS", help="resize the shorter side first"
     )
@@ -103,20 +103,6 @@ def add_commands(commands: Any) -> None:
     )
 
 
-class _Networks(argparse.Action):
-    """Option that lists the networks and exits."""
-
-    def __init__(self, option_strings: Any, dest: str, help: str | None = None) -> None:
-        super().__init__(option_strings, dest, nargs=0, help=help)
-
-    def __call__(self, parser: argparse.ArgumentParser, *others: object) -> None:
-        from triptych.apps.pictures.catalogue import network_list
-
-        for line in network_list():
-            print(line)
-        parser.exit()
-
-
 def _counts(text: str) -> list[int]:
     """Whole numbers of at least 1 between commas."""
     return [positive(count) for count in text.split(",")]
@@ -134,6 +120,12 @@ def _between(least: float, most: float) -> Callable[[str], float]:
 
 
 def _stylize(options: argparse.Namespace) -> int:
+    if options.networks:
+        from triptych.apps.pictures.catalogue import network_list
+
+        for line in network_list():
+            print(line)
+        return 0
     required = {"an INPUT": options.inputs, "--style": options.style, "-o": options.output}
     for name, value in required.items():
         if not value:
