@@ -137,13 +137,13 @@ def run():
         same = all(frame is own[name] for frame, name in zip(frames, names, strict=True))
         return lists if same else counted(*frames)
 
-    def read_once(frames, trained):
+    def read_once(frames, sources, trained):
         read = ("counts", "manifest", "captions", "variations", "usage")
         if any(frames[name] is not own[name] for name in read):
-            return read_data(frames, trained)
-        key = repr(trained)
+            return read_data(frames, sources, trained)
+        key = repr((sources, trained))
         if key not in known:
-            known[key] = read_data(frames, trained)
+            known[key] = read_data(frames, sources, trained)
         return known[key]
 
     with pytest.MonkeyPatch.context() as patch:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -37,27 +36,14 @@ WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
 """A word: "high-pitched" is one, a dash or an ampersand alone is none."""
 
 
-@dataclass(frozen=True)
-class AudioData:
-    """The composition of the evaluated corpus.
-
-    clips: recordings that were there, trained on or left out as leaks, by data set and split.
-    captions: of the clips trained on. new_captions: of Clotho's development split. leaked: clips
-    trained on that are recordings of a protected split. backend, model: of the new captions.
-    """
-
-    clips: Mapping[tuple[str, str], int]
-    captions: Mapping[str, int]
-    new_captions: int
-    leaked: int
-    backend: str
-    model: str
-
-
-def read_data(frames: Mapping[str, pd.DataFrame], trained: Mapping[str, Any]) -> AudioData:
-    """From counts.csv and manifest.csv of the evaluated corpus, every captions.csv, and
-    variations.csv and usage.csv of the new captions. trained: `Workflow.trained`."""
-    counts, manifest = frames["counts"], frames["manifest"]
+def read_data(
+    frames: Mapping[str, pd.DataFrame], sources: Mapping[str, str], trained: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The facts of what models were trained on, from counts.csv and manifest.csv of the evaluated
+    corpus, every captions.csv, and variations.csv and usage.csv of the new captions. trained:
+    `Workflow.trained`."""
+    counts, manifest, usage = frames["counts"], frames["manifest"], frames["usage"].iloc[0]
+    # Trained on or left out as leaks; of splits that are not trained on nothing counts.
     available = counts["train"].where(counts["train"] == 0, counts["train"] + counts["excluded"])
     clips: dict[tuple[str, str], int] = {}
     for dataset, split, count in zip(counts["dataset"], counts["split"], available, strict=True):
@@ -71,19 +57,22 @@ def read_data(frames: Mapping[str, pd.DataFrame], trained: Mapping[str, Any]) ->
     datasets = _dataset_of(captions)
     if trained.get("audiocaps_captions") == "first":
         datasets = datasets[~((datasets == "audiocaps") & captions.duplicated())]
-    usage = frames["usage"].iloc[0]
-    return AudioData(
-        clips,
-        {str(name): int(count) for name, count in datasets.value_counts().items()},
-        int(new.str.startswith(f"clotho/{DEVELOPMENT}/").sum()),
-        int(counts["leaked"].sum()),
-        str(usage["backend"]),
-        str(usage["model"]),
+    return _data_facts(
+        sources,
+        trained,
+        clips=clips,
+        captions={str(name): int(count) for name, count in datasets.value_counts().items()},
+        new=int(new.str.startswith(f"clotho/{DEVELOPMENT}/").sum()),
+        leaked=int(counts["leaked"].sum()),
+        writer=(str(usage["backend"]), str(usage["model"])),
     )
 
 
-def planned_data(config: Mapping[str, Any]) -> AudioData:
-    """Published numbers of the data that a config names. config: the section `audio`."""
+def planned_data(
+    config: Mapping[str, Any], sources: Mapping[str, str], trained: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The facts of what models will be trained on, from published numbers of the data that a config
+    names. config: the section `audio`."""
     captions = dict.fromkeys(DATASETS, 0)
     for dataset, part in trained_on(config, config["evaluated"], DATASETS):
         captions[dataset] += part.captions
@@ -93,39 +82,55 @@ def planned_data(config: Mapping[str, Any]) -> AudioData:
             clips[dataset, split] = part.count
             clips[dataset, ""] = clips.get((dataset, ""), 0) + part.count
     settings = config["captions"]
-    new = settings["variations"] * captions["clotho"]
-    return AudioData(clips, captions, new, 0, settings["backend"], settings["model"])
+    return _data_facts(
+        sources,
+        trained,
+        clips=clips,
+        captions=captions,
+        new=settings["variations"] * captions["clotho"],
+        leaked=0,
+        writer=(settings["backend"], settings["model"]),
+    )
 
 
-def data_facts(
-    data: AudioData, sources: Mapping[str, str], trained: Mapping[str, Any]
+def _data_facts(
+    sources: Mapping[str, str],
+    trained: Mapping[str, Any],
+    *,
+    clips: Mapping[tuple[str, str], int],
+    captions: Mapping[str, int],
+    new: int,
+    leaked: int,
+    writer: tuple[str, str],
 ) -> dict[str, Any]:
-    """The facts of what models were trained on. trained: `Workflow.trained`."""
+    """Facts of the evaluated corpus.
+
+    clips: recordings by data set and split, or "" for all; captions: of the clips trained on; new:
+    new captions of Clotho's development split; leaked: clips trained on that are recordings of a
+    protected split; writer: back end and model of the new captions.
+    """
     expected = dict(CAPTIONS)
     if trained.get("audiocaps_captions") == "first":
         expected["audiocaps"] = AUDIOCAPS["all"].count
+    backend, model = writer
+    of_paper = backend != "openai" or model.startswith(PAPER_MODEL)
     facts: dict[str, Any] = {
         "policy": {trained["exclude"]},
-        "leaked": data.leaked if trained["exclude"] == "strict" else 0,
+        "leaked": leaked if trained["exclude"] == "strict" else 0,
         "precision": set(trained["precisions"]),
-        "written": data.backend != TEMPLATE,
-        "writer": {
-            PAPER_MODEL
-            if data.backend != "openai" or data.model.startswith(PAPER_MODEL)
-            else data.model
-        },
-        "new captions": NEW_CAPTIONS if sources.get("clotho") == SYNTHESISED else data.new_captions,
+        "written": backend != TEMPLATE,
+        "writer": {PAPER_MODEL if of_paper else model},
+        "new captions": NEW_CAPTIONS if sources.get("clotho") == SYNTHESISED else new,
     }
     for dataset in DATASETS:
         source = _source(sources, dataset)
-        shares = [
-            data.clips.get(key, 0) / count for key, count in CLIPS.items() if key[0] == dataset
-        ]
-        share = data.captions.get(dataset, 0) / expected[dataset]
+        shares = [clips.get(key, 0) / count for key, count in CLIPS.items() if key[0] == dataset]
         facts[f"{dataset} source"] = {source}
         # Of what is not there it has been said already.
-        facts[f"{dataset} recordings"] = min(shares) if source == "published" else 1
-        facts[f"{dataset} captions"] = share if source == "published" else 1
+        is_published = source == "published"
+        facts[f"{dataset} recordings"] = min(shares) if is_published else 1
+        share = captions.get(dataset, 0) / expected[dataset]
+        facts[f"{dataset} captions"] = share if is_published else 1
     return facts
 
 
@@ -143,17 +148,14 @@ def counted(
     lists = dict(iter(clips.groupby("dataset")))
     for dataset, rows in captions.groupby(_dataset_of(captions["clip"])):
         if dataset in DATASET_LABELS and dataset in lists:
-            by_dataset[str(dataset)] = _of(lists[dataset], rows)
+            by_dataset[str(dataset)] = _numbers(lists[dataset], rows)
     if "clotho" in by_dataset:
-        new = unfiltered["clip"].str.startswith("clotho/development/")
-        by_dataset["clotho"] |= {
-            "asked": float(len(asked)),
-            "new captions": float(new.sum()),
-        }
+        new = unfiltered["clip"].str.startswith(f"clotho/{DEVELOPMENT}/")
+        by_dataset["clotho"] |= {"asked": float(len(asked)), "new captions": float(new.sum())}
     return by_dataset
 
 
-def _of(clips: pd.DataFrame, captions: pd.DataFrame) -> dict[str, float]:
+def _numbers(clips: pd.DataFrame, captions: pd.DataFrame) -> dict[str, float]:
     parts = {str(split): float(count) for split, count in clips["split"].value_counts().items()}
     texts = captions["caption"].dropna()
     words = texts.map({caption: len(WORD.findall(caption)) for caption in texts.unique()})

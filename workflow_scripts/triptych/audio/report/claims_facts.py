@@ -13,7 +13,6 @@ from triptych.audio.report.claims_data import (
     DATASETS,
     SYNTHESISED,
     counted,
-    data_facts,
     list_facts,
     planned_data,
     planned_lists,
@@ -38,13 +37,18 @@ PAPER_PAIRS = (
     *((audio, text) for audio in PAPER_AUDIO for text in LARGES),
 )
 """Pairs of Table 2 by their published weights, as `AudioStudy.published` names them."""
-LARGER = tuple(
-    ((audio, large), (audio, base))
-    for audio in PAPER_AUDIO[:2]
-    for base, large in zip(BASES, LARGES, strict=True)
-)
-NO_OVERLAP = tuple(((PAPER_AUDIO[0], text), (PAPER_AUDIO[1], text)) for text in (*BASES, *LARGES))
-"""The report's comparisons, likewise."""
+WANTED: Mapping[str, Sequence[Contrast]] = {
+    "larger": [
+        ((audio, large), (audio, base))
+        for audio in PAPER_AUDIO[:2]
+        for base, large in zip(BASES, LARGES, strict=True)
+    ],
+    "overlap": [((PAPER_AUDIO[0], text), (PAPER_AUDIO[1], text)) for text in (*BASES, *LARGES)],
+    "twin": [],
+}
+"""The report's comparisons, likewise: a larger sentence encoder against a smaller one of its kind;
+patches that don't overlap against those that do; a hidden layer in the projections against none, of
+pairs that the report doesn't name."""
 BEST = ("passt_n", "roberta_large")
 PUBLISHED_CUTS = {"passt_n": (10.0, False), "passt_s": (10.0, True), "passt_s15": (15.0, True)}
 """Seconds of a segment, and whether its patches overlap."""
@@ -149,7 +153,7 @@ def read_run(
     synthesised = study.sources.get("clotho") == SYNTHESISED
     members = ensembles.loc[ensembles["name"] == "published", "member"].astype(str)
     facts = {
-        **data_facts(read_data(frames, trained), study.sources, trained),
+        **read_data(frames, study.sources, trained),
         **list_facts(lists, study),
         **_system_facts(systems, study),
         **_ensemble_facts([_pair_of(member, run.pairs) for member in members], study),
@@ -198,7 +202,7 @@ def planned_facts(workflow: Any) -> dict[str, Any]:
         for in_paper in ("finetuned_human", "finetuned_gpt")
     )
     facts: dict[str, Any] = {
-        **data_facts(planned_data(config), study.sources, settings["trained"]),
+        **planned_data(config, study.sources, settings["trained"]),
         **list_facts(planned_lists(config), study),
         **_system_facts([*systems, ("ensemble_published", ("published", ""), "")], study),
         **_ensemble_facts(members, study),
@@ -244,15 +248,13 @@ def _system_facts(systems: Sequence[System], study: AudioStudy) -> dict[str, Any
     for kind in ("pretrained", "finetuned_human", "finetuned_gpt"):
         seeds = {seed for contrast, pair, seed in systems if (contrast, pair) == (kind, study.main)}
         facts[f"{kind} runs"] = len(seeds)
-    for name, contrasts, in_report in (
-        ("larger", larger_encoders(pairs, study), LARGER),
-        ("overlap", without_overlap(pairs, study), NO_OVERLAP),
-    ):
-        compared = {(study.published(*one), study.published(*other)) for one, other in contrasts}
-        facts[name] = {contrast_name(contrast) for contrast in compared}
-        facts[f"{name} models"] = unlike(sum(decisive(contrasts, in_report, study), ()), study)
-    twins = nonlinear_twins(pairs, study)
-    return facts | {"twins": len(twins), "twin models": unlike(sum(twins, ()), study)}
+    for kind in WANTED:
+        found = contrasts(kind, pairs, study)
+        facts[kind] = {
+            contrast_name((study.published(*one), study.published(*other))) for one, other in found
+        }
+        facts[f"{kind} models"] = unlike(sum(found, ()), study)
+    return facts | {"twins": len(contrasts("twin", pairs, study))}
 
 
 def _ensemble_facts(members: Sequence[Pair | None], study: AudioStudy) -> dict[str, Any]:
@@ -298,51 +300,28 @@ def best_pair(pairs: Iterable[Pair], study: AudioStudy) -> Pair:
     return next((pair for pair in pairs if study.published(*pair) == BEST), study.main)
 
 
-def larger_encoders(pairs: Sequence[Pair], study: AudioStudy) -> list[Contrast]:
-    """A larger sentence encoder against a smaller one of its kind, behind the same audio model."""
-    return [
-        ((audio, large), (audio, small))
-        for audio in dict.fromkeys(pair[0] for pair in pairs)
-        for small in (pair[1] for pair in pairs if pair[0] == audio)
-        for large in (pair[1] for pair in pairs if pair[0] == audio)
-        if study.text[small].kind == study.text[large].kind
-        and 0 < study.text[small].weights < study.text[large].weights
-    ]
+def contrasts(kind: str, pairs: Sequence[Pair], study: AudioStudy) -> list[Contrast]:
+    """Two of the pairs that differ in one way (a key of WANTED), the one that should be better, or
+    has a hidden layer, first. The report's in its order, where all of them are there; else all."""
+    found = [(one, other) for other in pairs for one in pairs if _differ(kind, one, other, study)]
+    known = {(study.published(*one), study.published(*other)): (one, other) for one, other in found}
+    wanted = WANTED[kind]
+    if wanted and set(wanted) <= set(known):
+        return [known[contrast] for contrast in wanted]
+    return found
 
 
-def without_overlap(pairs: Sequence[Pair], study: AudioStudy) -> list[Contrast]:
-    """Patches that don't overlap against those that do, in segments of one length."""
-    audio = study.audio
-    return [
-        (one, other)
-        for one in pairs
-        for other in pairs
-        if one[1] == other[1]
-        and audio[one[0]].overlap is False
-        and audio[other[0]].overlap
-        and audio[one[0]].segment_seconds == audio[other[0]].segment_seconds
-    ]
-
-
-def nonlinear_twins(pairs: Sequence[Pair], study: AudioStudy) -> list[Contrast]:
-    """A hidden layer in the projections against none, with the same weights."""
-    hidden = {pair: study.audio[pair[0]].projection_hidden for pair in pairs}
-    return [
-        (one, other)
-        for one in pairs
-        for other in pairs
-        if hidden[one] and not hidden[other] and study.weights(*one) == study.weights(*other)
-    ]
-
-
-def decisive(
-    contrasts: Sequence[Contrast], wanted: Sequence[Contrast], study: AudioStudy
-) -> list[Contrast]:
-    """The report's comparisons in its order, where all are there; else all. wanted: by weights."""
-    known = {
-        (study.published(*one), study.published(*other)): (one, other) for one, other in contrasts
-    }
-    return [known[each] for each in wanted] if set(wanted) <= set(known) else list(contrasts)
+def _differ(kind: str, one: Pair, other: Pair, study: AudioStudy) -> bool:
+    audio, other_audio = study.audio[one[0]], study.audio[other[0]]
+    text, other_text = study.text[one[1]], study.text[other[1]]
+    if kind == "larger":  # sentence encoder of a kind, behind the same audio model
+        same = one[0] == other[0] and text.kind == other_text.kind
+        return same and 0 < other_text.weights < text.weights
+    if kind == "overlap":  # of patches, in segments of one length
+        same = one[1] == other[1] and audio.segment_seconds == other_audio.segment_seconds
+        return same and audio.overlap is False and bool(other_audio.overlap)
+    same = study.weights(*one) == study.weights(*other)
+    return same and bool(audio.projection_hidden) and not other_audio.projection_hidden
 
 
 def contrast_name(contrast: Contrast) -> str:
