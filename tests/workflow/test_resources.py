@@ -123,5 +123,9 @@ def test_the_first_job_asks_for_every_file_that_later_jobs_download(listed, sour
                 fetched.add(file)
             case "audio_download_passt", {"variant": variant}:
                 fetched.add(variant)
+            case "audio_download_wavcaps", {"part": part}:
+                fetched.add(f"{part}.zip")
+            case "audio_text_model", {"text_model": name}:
+                fetched.add(name)
     assert asked == fetched and len(asked) > 30
     assert [job["wildcards"]["study"] for job in listed if job["rule_name"] == "report_inputs"]

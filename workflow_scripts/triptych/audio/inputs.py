@@ -25,6 +25,12 @@ WITHOUT = {
 """What to do without files of share links, by the beginnings of their names."""
 
 
+def hub_address(repository: str, revision: str, path: str) -> str:
+    """The address of a file on the Hugging Face hub, or on the mirror that HF_ENDPOINT names."""
+    hub = os.environ.get("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
+    return f"{hub}/{repository}/resolve/{revision}/{path}"
+
+
 class Places(NamedTuple):
     """Where a data set lies: the folder with its tables, the one with its files or WavCaps'
     archives, and what rules must have made before either is read.
@@ -41,7 +47,7 @@ class Inputs:
 
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
         """config: its section `audio`; sources: the section `audio` of resources/sources.yaml."""
-        self._config = config
+        self._config, self._wavcaps = config, sources["wavcaps"]
         self.files = {group: group_entry["files"] for group, group_entry in sources.items()}
         self.sources = {name: source["source"] for name, source in config["sources"].items()}
         self.datasets = [name for name, source in self.sources.items() if source != "none"]
@@ -62,7 +68,8 @@ class Inputs:
         return [f"{DOWNLOADS}/{group}/{name}" for name in self.files[group]]
 
     def fetched(self) -> dict[str, dict[str, Any]]:
-        """Entries of resources/sources.yaml that are downloaded file by file, by file."""
+        """Entries of resources/sources.yaml that are downloaded, by file; of a part of WavCaps the
+        last archive."""
         paths = [path for name in self.datasets for path in self.places(name).tables]
         paths += [
             path
@@ -79,7 +86,14 @@ class Inputs:
             return {}
         start = len(f"{DOWNLOADS}/")
         files = [path[start:].split("/", 1) for path in paths if path.startswith(DOWNLOADS)]
-        return {name: self.files[group][name] for group, name in files}
+        entries = {name: self.files[group][name] for group, name in files}
+        if self.sources["wavcaps"] == "download":
+            repository = f"datasets/{self._wavcaps['repository']}"
+            for part in self._config["sources"]["wavcaps"]["parts"]:
+                path = f"Zip_files/{part}/{part}.zip"
+                url = hub_address(repository, self._wavcaps["revision"], path)
+                entries[f"{part}.zip"] = {"url": url}
+        return entries
 
     def places(self, dataset: str) -> Places:
         """Where a data set lies, by its source."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from triptych.audio.captions.settings import check_captions
 from triptych.audio.experiments import Run, audio_runs, pair_name, training_of
-from triptych.audio.inputs import Inputs
+from triptych.audio.inputs import Inputs, hub_address
 from triptych.audio.models import sentence_encoders
 from triptych.audio.models.entries import encoder_names
 from triptych.audio.models.sentence_encoders import hub_model, sentence_encoder
@@ -189,11 +189,18 @@ class Workflow:
     @property
     def downloads(self) -> dict[str, dict[str, Any]]:
         """Entries of resources/sources.yaml that this run downloads, by name."""
-        models = {run["pair"].split("-")[0] for run in self.runs}
-        weights = {self.config["audio_models"][name].get("weights") for name in models}
-        passt = self.inputs.files["passt"]
-        published = {name: entry for name, entry in passt.items() if name in weights}
-        return {**self.inputs.fetched(), **{n: e for n, e in published.items() if e.get("url")}}
+        entries = self.inputs.fetched()
+        for name in {run["audio_model"] for run in self.runs}:
+            weights = self.config["audio_models"][name].get("weights")
+            passt = self.inputs.files["passt"].get(weights, {})
+            entries |= {weights: passt} if passt.get("url") else {}
+        for name in {run["text_model"] for run in self.runs}:
+            model = self.text_settings[name]
+            if model["source"] == "hub":
+                revision = model["revision"]
+                url = hub_address(model["repository"], revision, "model.safetensors")
+                entries[name] = {"url": url}
+        return dict(sorted(entries.items()))
 
     def audio_weights(self, wildcards: Any) -> str | list[str]:
         """The published weights that a pair's audio model starts from, if it does."""
