@@ -1,7 +1,7 @@
 """What the audio study starts from: recordings, captions, lists of leaks, weights of others."""
 
 from triptych.audio.experiments import training_of
-from triptych.audio.inputs import DOWNLOADED, DOWNLOADS, SYNTHESISED
+from triptych.audio.inputs import DOWNLOADED, DOWNLOADS, SOUND, SYNTHESISED
 
 AUDIO = STUDIES["audio"]
 KEEP, DATASETS = AUDIO.config["keep_downloads"], AUDIO.inputs.datasets
@@ -93,45 +93,28 @@ rule audio_download_wavcaps:
         "../workflow_scripts/audio/download_wavcaps.py"
 
 
-rule audio_unpack_clotho:
-    """Unpack one of Clotho's archives."""
+rule audio_unpack:
+    """Unpack one of Clotho's archives, or the MP3 copy of a large data set."""
     input:
-        archive=AUDIO.inputs.clotho_archive,
+        archives=AUDIO.inputs.archives,
     output:
-        temp_unless(KEEP, directory("results/audio/sound/clotho/{split}")),
+        temp_unless(KEEP, directory(f"{SOUND}/{{copy}}/{{part}}")),
     log:
-        "results/logs/audio_unpack_clotho/{split}.log",
+        "results/logs/audio_unpack/{copy}-{part}.log",
     benchmark:
-        "results/benchmarks/audio_unpack_clotho/{split}.tsv"
+        "results/benchmarks/audio_unpack/{copy}-{part}.tsv"
     wildcard_constraints:
-        split="development|validation|evaluation|retrieval_audio",
+        copy="clotho|mp3",
+        part="development|validation|evaluation|retrieval_audio|audiocaps|wavcaps",
     conda:
         "../envs/audio.yaml"
     resources:
         **cluster(minutes=30),
     params:
-        files=AUDIO.inputs.clotho_files,
-        code=code("audio_unpack_clotho"),
+        files=AUDIO.inputs.archived_files,
+        code=code("audio_unpack"),
     script:
-        "../workflow_scripts/audio/unpack_clotho.py"
-
-
-rule audio_unpack_mp3:
-    """Unpack the MP3 copy of AudioCaps or WavCaps."""
-    input:
-        archives=AUDIO.inputs.mp3_archives,
-    output:
-        temp_unless(KEEP, directory("results/audio/sound/mp3/{dataset}")),
-    log:
-        "results/logs/audio_unpack_mp3/{dataset}.log",
-    benchmark:
-        "results/benchmarks/audio_unpack_mp3/{dataset}.tsv"
-    conda:
-        "../envs/audio.yaml"
-    params:
-        code=code("audio_unpack_mp3"),
-    script:
-        "../workflow_scripts/audio/unpack_mp3.py"
+        "../workflow_scripts/audio/unpack.py"
 
 
 rule audio_list_clotho:

@@ -36,8 +36,8 @@ ARCHIVES = {
 def test_an_archive_that_reaches_out_is_refused_and_leaves_nothing(sandbox, kind):
     archived(sandbox.here / "development.7z", *ARCHIVES[kind])
     output = Named("results/audio/development")
-    given = {"archive": "development.7z"}
+    given = {"archives": ["development.7z"]}
     said = "not a whole archive"
-    sandbox.refuses("audio_unpack_clotho", given, output, "development.7z", said, files=None)
+    sandbox.refuses("audio_unpack", given, output, "development.7z", said, files=None)
     sandbox.check()
     assert not list(sandbox.around.rglob("evil*"))

@@ -149,20 +149,18 @@ class Inputs:
         mirror = self.download("mirror")(wildcards)
         return [mirror] if mirror else []
 
-    def clotho_archive(self, wildcards: Any) -> str:
-        """The archive that holds the recordings of the split that wildcards name."""
-        named = "retrieval_audio" if wildcards.split == "retrieval_audio" else "clotho_audio_{}"
-        return f"{DOWNLOADS}/clotho/{named.format(wildcards.split)}.7z"
+    def archives(self, wildcards: Any) -> list[str]:
+        """The archive, or its parts, with the recordings that wildcards name."""
+        if wildcards.copy == "mp3":
+            return self._mp3_archives(wildcards.part)
+        named = "retrieval_audio" if wildcards.part == "retrieval_audio" else "clotho_audio_{}"
+        return [f"{DOWNLOADS}/clotho/{named.format(wildcards.part)}.7z"]
 
-    def clotho_files(self, wildcards: Any) -> int | None:
+    def archived_files(self, wildcards: Any) -> int | None:
         """The number of recordings in that archive, or None if unknown."""
-        archive = os.path.basename(self.clotho_archive(wildcards))
-        entry: dict[str, Any] = self.files["clotho"][archive]
+        [group, name] = self.archives(wildcards)[0].split("/")[-2:]
+        entry: dict[str, Any] = self.files[group][name]
         return entry.get("clips")
-
-    def mp3_archives(self, wildcards: Any) -> list[str]:
-        """The archive, or its parts, that hold the MP3 copy of the data set wildcards name."""
-        return self._mp3_archives(wildcards.dataset)
 
     def _mp3_archives(self, dataset: str) -> list[str]:
         prefix = {"audiocaps": "AUDIOCAPS", "wavcaps": "WavCaps"}[dataset]
