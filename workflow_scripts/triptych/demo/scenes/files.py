@@ -1,8 +1,7 @@
 """The demo's tables, in the layouts of Clotho v2.1, AudioCaps v1, WavCaps and the leak lists.
 
 clotho/clotho_captions_{split}.csv     file_name,caption_1,...,caption_5                      UTF-8
-clotho/clotho_metadata_{split}.csv     file_name,keywords,sound_id,sound_link,start_end_samples,
-                                       manufacturer,license                              ISO-8859-1
+clotho/clotho_metadata_{split}.csv     file_name,keywords,sound_id,start_end_samples     ISO-8859-1
 clotho/retrieval_audio_metadata.csv    the same columns, of the challenge
 clotho/retrieval_captions.csv          caption
 audiocaps/{train,val,test}.csv         audiocap_id,youtube_id,start_time,caption
@@ -19,13 +18,7 @@ from typing import Any
 import pandas as pd
 
 from triptych.core.files import write_csv
-from triptych.demo.scenes.catalogue import (
-    CLOTHO,
-    LABELLED,
-    Catalogue,
-    Clip,
-    title,
-)
+from triptych.demo.scenes.catalogue import CLOTHO, LABELLED, Catalogue, Clip
 from triptych.demo.scenes.language import captions, keywords, machine_caption, paraphrases
 from triptych.demo.scenes.signals import RATE, keyed
 
@@ -38,8 +31,6 @@ JSON_FILES = {
     "FreeSound": "fsd_final.json",
     "SoundBible": "sb_final.json",
 }
-AUTHOR = "klangfreund"
-"""Uploader of all recordings."""
 UNCUT = 0.27
 """Part of clips whose start_end_samples is empty, as in Clotho's validation split."""
 WRONG_DURATION = 612.0
@@ -104,17 +95,10 @@ def _write_metadata(clips: Sequence[Clip], path: Path, seed: int) -> None:
                 "file_name": clip.file_name,
                 "keywords": ";".join(keywords(clip.scene, generator)),
                 "sound_id": clip.sound_id,
-                "sound_link": _sound_link(clip.sound_id),
                 "start_end_samples": "" if generator.uniform() < UNCUT else f"[0, {end}]",
-                "manufacturer": AUTHOR,
-                "license": "http://creativecommons.org/publicdomain/zero/1.0/",
             }
         )
     _write(pd.DataFrame(rows).to_csv(index=False, lineterminator="\n"), path, "iso-8859-1")
-
-
-def _sound_link(sound_id: str) -> str:
-    return f"https://freesound.org/people/{AUTHOR}/sounds/{sound_id}"
 
 
 def _write_variations(
@@ -156,28 +140,20 @@ def _start(clip: Clip) -> int:
 
 
 def _wavcaps_records(part: str, clips: Sequence[Clip], seed: int) -> list[dict[str, Any]]:
-    """Records with the keys that a part of WavCaps has; of FreeSound's the last is too long."""
-    records = []
-    for number, clip in enumerate(clips):
+    """Records as a part of WavCaps has them; of FreeSound's the last is too long."""
+    records: list[dict[str, Any]] = []
+    for clip in clips:
         generator = keyed("record", seed, clip.name)
-        tags, name = keywords(clip.scene, generator), title(clip.scene, number)
-        identifier = clip.sound_id
-        record: dict[str, Any] = {
-            "id": f"Y{clip.video_id}.wav" if part == "AudioSet_SL" else identifier,
-            "caption": machine_caption(clip.scene, generator),
-            "audio": "wav_path",
-            "duration": clip.seconds,
-        }
-        if part != "AudioSet_SL":
-            record |= {"description": f"{name}. {', '.join(tags)}.", "download_link": ""}
-        if part == "FreeSound":
-            record |= {"file_name": f"{name}.wav", "tags": tags, "author": AUTHOR}
-            record["href"] = f"/people/{AUTHOR}/sounds/{identifier}/"
-        elif part == "BBC_Sound_Effects":
-            record["category"] = [tags[0]]
-        elif part == "SoundBible":
-            record |= {"title": name, "author": AUTHOR, "href": f"{identifier}.html"}
-        records.append(record)
+        description = ", ".join(keywords(clip.scene, generator))
+        records.append(
+            {
+                "id": f"Y{clip.video_id}.wav" if part == "AudioSet_SL" else clip.sound_id,
+                "caption": machine_caption(clip.scene, generator),
+                "description": description,
+                "audio": "wav_path",
+                "duration": clip.seconds,
+            }
+        )
     if part == "FreeSound":
         records[-1]["duration"] = WRONG_DURATION
     return records
