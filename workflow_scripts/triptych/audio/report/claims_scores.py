@@ -62,13 +62,13 @@ def points(interval: Interval) -> str:
     return f"{interval.estimate:+.2f} points"
 
 
-def above_zero(interval: Interval, what: str) -> tuple[list[str], list[str]]:
-    """Reasons why a difference is not above 0, and why it is open. what: the difference's
-    name.
-    """
-    below = [f"the interval of {what} lies below 0"] if interval.side() < 0 else []
-    unclear = [f"the interval of {what} holds 0"] if interval.side() == 0 else []
-    return below, unclear
+def require_above(finding: Finding, interval: Interval, what: str) -> None:
+    """Note where a difference is not above 0. what: the difference's name."""
+    finding.require(
+        interval.side(),
+        f"the interval of {what} lies below 0",
+        f"the interval of {what} holds 0",
+    )
 
 
 NO_TRAINING_NOISE = "over recordings; how much another training would differ is not in it"
@@ -93,73 +93,68 @@ def best_single_model(run: Run) -> Finding:
     paper = [pair for pair in every if run.study.published(*pair) in PAPER_PAIRS]
     ten = {run.study.published(*pair) for pair in paper} == set(PAPER_PAIRS)
     ranked = paper if ten else every
-    failures: list[str] = []
-    unclear: list[str] = []
-    interval = ""
+    shown = "; ".join(f"{run.label(pair)} {run.single(pair).mean():.2f}" for pair in every)
+    finding = Finding(f"mAP@10, best first: {shown}")
     if ranked and run.study.published(*ranked[0]) != BEST:
-        own = [
-            gain(run.single(ranked[0]), run.single(each))
-            for each in ranked
-            if run.study.published(*each) == BEST
-        ]
-        by_chance = bool(own) and own[0].side() == 0
-        (unclear if by_chance else failures).append(f"{run.label(ranked[0])} is best")
+        ours = [pair for pair in ranked if run.study.published(*pair) == BEST]
+        leads = [gain(run.single(ranked[0]), run.single(pair)).side() for pair in ours]
+        is_best = f"{run.label(ranked[0])} is best"
+        finding.require(0 if leads[:1] == [0] else -1, is_best, is_best)
     if len(ranked) > 1:
         lead = gain(run.single(ranked[0]), run.single(ranked[1]))
         chance = ", which holds 0: their order may be chance" if lead.low <= 0 else ""
-        interval = (
+        finding.interval = (
             f"{run.label(ranked[0])} leads {run.label(ranked[1])} by {points(lead)} "
             f"{lead.ends(sign='+')}{chance}"
         )
-    shown = "; ".join(f"{run.label(pair)} {run.single(pair).mean():.2f}" for pair in every)
-    return Finding(f"mAP@10, best first: {shown}", interval, failures, unclear)
+    return finding
 
 
-def main_pair_gains(
-    run: Run, better: str, worse: str, failures: Sequence[str] = (), measured: Sequence[str] = ()
-) -> Finding:
+def main_pair_gains(run: Run, better: str, worse: str) -> Finding:
     """The main pair after one kind of training minus after another (Section 3)."""
-    main = run.study.main
-    first, second = run.scores(better, main), run.scores(worse, main)
+    main, shown = run.study.main, []
     names = {"finetuned_gpt": "new captions", "finetuned_human": "human captions"}
-    kinds = [names.get(kind, "pretrained only") for kind in (better, worse)]
+    first, second = run.scores(better, main), run.scores(worse, main)
     if first.empty or second.empty:
-        return Finding("; ".join([f"{run.label(main)}, mAP@10 not scored", *measured]))
-    difference = gain(first, second)
-    shown = []
-    for name, scores, kind in zip(kinds, (first, second), (better, worse), strict=True):
+        return Finding(f"{run.label(main)}, mAP@10 not scored")
+    for scores, kind in ((first, better), (second, worse)):
         means = [f"{mean:.2f}" for mean in run.run_means(kind, main)]
         runs = f" (runs {', '.join(means)})" if len(means) > 1 else ""
-        shown.append(f"{name} {scores.mean():.2f}{runs}")
-    values = f"{run.label(main)}, mAP@10: {', '.join(shown)}, difference {points(difference)}"
-    below, unclear = above_zero(difference, "the difference in mAP@10")
-    interval = f"{kinds[0]} minus {kinds[1]} {difference.ends(sign='+')}"
-    return Finding("; ".join([values, *measured]), interval, [*below, *failures], unclear)
+        shown.append(f"{names.get(kind, 'pretrained only')} {scores.mean():.2f}{runs}")
+    difference = gain(first, second)
+    finding = Finding(
+        f"{run.label(main)}, mAP@10: {', '.join(shown)}, difference {points(difference)}",
+        " minus ".join(names.get(kind, "pretrained only") for kind in (better, worse))
+        + f" {difference.ends(sign='+')}",
+    )
+    require_above(finding, difference, "the difference in mAP@10")
+    return finding
 
 
 def gpt_captions_help(run: Run) -> Finding:
     """New captions against human ones, by mAP@10 and validation loss (Section 3, Figure 2)."""
-    failures, measured = [], []
-    final = run.losses("last")
-    for name, losses in (("after the last epoch", final), ("at its lowest", run.losses("min"))):
+    finding = main_pair_gains(run, "finetuned_gpt", "finetuned_human")
+    for name, which in (("after the last epoch", "last"), ("at its lowest", "min")):
+        losses = run.losses(which)
         means = ", ".join(
             f"{text} {losses[captions].mean():.4f}"
             for captions, text in CAPTION_LABELS.items()
             if captions in losses
         )
-        measured.append(f"validation loss {name}, mean over runs: {means}")
-    both = final.reindex(columns=["human", "gpt"]).dropna()
+        finding.measured += f"; validation loss {name}, mean over runs: {means}"
+    both = run.losses("last").reindex(columns=["human", "gpt"]).dropna()
     if higher := int((~(both["gpt"] < both["human"])).sum()):
-        failures.append(f"the last validation loss is not lower in {higher} of {len(both)} runs")
-    return main_pair_gains(run, "finetuned_gpt", "finetuned_human", failures, measured)
+        finding.failures.append(
+            f"the last validation loss is not lower in {higher} of {len(both)} runs"
+        )
+    return finding
 
 
 def contrasts_gain(run: Run, kind: str) -> Finding:
     """Differences of the report's comparisons of a kind (Section 3): above 0 in the mean, and
     nowhere clearly below. Where the report says that nothing is gained (Section 2.3, twins): not
     clearly above."""
-    failures: list[str] = []
-    unclear: list[str] = []
+    finding, wanted = Finding(), bool(WANTED[kind])
     measured, intervals, differences = [], [], []
     for one, other in contrasts(kind, run.pairs, run.study):
         first, second = run.single(one), run.single(other)
@@ -169,16 +164,16 @@ def contrasts_gain(run: Run, kind: str) -> Finding:
         name = f"{run.label(one)} minus {run.label(other)}"
         measured.append(f"{name}: {points(difference)}")
         intervals.append(f"{name} {difference.ends(sign='+')}")
-        if difference.side() == (-1 if WANTED[kind] else 1):
-            failures.append(f"{name} lies {'below' if WANTED[kind] else 'above'} 0")
-    if differences and WANTED[kind]:
+        if difference.side() == (-1 if wanted else 1):
+            finding.failures.append(f"{name} lies {'below' if wanted else 'above'} 0")
+    if differences and wanted:
         mean = mean_over_clips(pd.concat(differences, axis=1).dropna().mean(axis=1))
         measured.insert(0, f"mean of {len(differences)}: {points(mean)}")
         intervals.insert(0, f"mean {mean.ends(sign='+')}")
-        below, unclear = above_zero(mean, "the mean difference")
-        failures = [*below, *failures]
+        require_above(finding, mean, "the mean difference")
     shown = "; ".join(measured) or "no two models of this run differ so"
-    return Finding(f"mAP@10, {shown}", ", ".join(intervals), failures, unclear)
+    finding.measured, finding.interval = f"mAP@10, {shown}", ", ".join(intervals)
+    return finding
 
 
 def ensemble_beats_single_models(run: Run) -> Finding:
@@ -192,23 +187,21 @@ def ensemble_beats_single_models(run: Run) -> Finding:
         return Finding("mAP@10: ")
     kind, audio, text, seed = (str(means.loc[means["map_at_10"].idxmax(), key]) for key in keys)
     best = run.scores(kind, (audio, text), seed=seed)
-    failures: list[str] = []
-    unclear: list[str] = []
+    finding = Finding(f"mAP@10: best single model {run.label((audio, text))} {best.mean():.2f}")
     intervals = []
-    measured = [f"best single model {run.label((audio, text))} {best.mean():.2f}"]
     for name, chosen in ((ENSEMBLE, "as listed"), ("selected", "by validation")):
         ensemble = run.scores(f"ensemble_{name}", (name, ""))
         if ensemble.empty:
             continue
         difference = gain(ensemble, best)
-        measured.append(
-            f"ensemble of members {chosen} {ensemble.mean():.2f} ({points(difference)})"
+        finding.measured += (
+            f"; ensemble of members {chosen} {ensemble.mean():.2f} ({points(difference)})"
         )
         intervals.append(f"members {chosen} minus best single model {difference.ends(sign='+')}")
         if name == ENSEMBLE:
-            what = "the difference in mAP@10 to the best single model"
-            failures, unclear = above_zero(difference, what)
-    return Finding("mAP@10: " + "; ".join(measured), ", ".join(intervals), failures, unclear)
+            require_above(finding, difference, "the difference in mAP@10 to the best single model")
+    finding.interval = ", ".join(intervals)
+    return finding
 
 
 def no_other_ensemble_is_better(run: Run) -> Finding:
@@ -223,18 +216,18 @@ def no_other_ensemble_is_better(run: Run) -> Finding:
     worse = int((others["difference_high"] < 0).sum())
     ahead = int((others["difference_low"] > 0).sum())
     best = others.iloc[int(others["difference"].argmax())]
-    sentences = [f"{better} of {len(others)} other ensembles are better"] if better else []
     low, high = 100 * best["difference_low"], 100 * best["difference_high"]
     named = f"{int(best['added'])} more" if best["added"] else f"{int(best['removed'])} fewer"
-    return Finding(
+    finding = Finding(
         f"mAP@10 {100 * own['map_at_10'].iloc[0]:.2f}, in place {own['place'].iloc[0]} of "
-        f"{len(table)}; beyond chance {worse} of {len(others)} "
-        f"others are worse and {ahead} better (simultaneous 95% "
-        "intervals)",
+        f"{len(table)}; beyond chance {worse} of {len(others)} others are worse and {ahead} better "
+        "(simultaneous 95% intervals)",
         f"best other ({named}) minus this one {100 * best['difference']:+.2f} points "
         f"[{low:+.2f}, {high:+.2f}], simultaneous",
-        *((sentences, []) if ahead else ([], sentences)),
     )
+    are_better = f"{better} of {len(others)} other ensembles are better"
+    finding.require(-1 if ahead else 0 if better else 1, are_better, are_better)
+    return finding
 
 
 def gain_over_published(run: Run, stated: Gain) -> Finding:
@@ -253,16 +246,15 @@ def gain_over_published(run: Run, stated: Gain) -> Finding:
     if run.study.sources.get("clotho") == "synthesised":  # meets no number of other recordings
         return Finding(f"{metric} of {name} {ours.mean():.2f}, compared with nothing")
     difference = mean_over_clips(ours - theirs.iloc[0])
-    failures, unclear = above_zero(difference, "the difference")
-    if not difference.high >= stated.points:
-        failures.append(f"it ends below the stated {stated.points:+.1f} points")
-    return Finding(
+    finding = Finding(
         f"{metric} of {name} {ours.mean():.2f}, of {stated.whose} {theirs.iloc[0]:.2f}: "
         f"{points(difference)}, stated {stated.points:+.1f}",
         f"{name} minus {stated.whose} {difference.ends(sign='+')}",
-        failures,
-        unclear,
     )
+    require_above(finding, difference, "the difference")
+    if not difference.high >= stated.points:
+        finding.failures.append(f"it ends below the stated {stated.points:+.1f} points")
+    return finding
 
 
 def statistics_hold(run: Run, dataset: str, stated: Sequence[Stated]) -> Finding:
