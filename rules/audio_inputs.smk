@@ -8,9 +8,7 @@ KEEP, DATASETS = AUDIO.config["keep_downloads"], AUDIO.inputs.datasets
 AUDIO_CLIPS = expand("results/audio/data/{dataset}/clips.csv", dataset=DATASETS)
 AUDIO_CAPTIONS = expand("results/audio/data/{dataset}/captions.csv", dataset=DATASETS)
 AUDIO_SHARDS = expand("results/audio/shards/{dataset}", dataset=DATASETS)
-CLOTHO, AUDIOCAPS, WAVCAPS = map(
-    AUDIO.inputs.places, ["clotho", "audiocaps", "wavcaps"]
-)
+CLOTHO = AUDIO.inputs.places("clotho")
 
 
 wildcard_constraints:
@@ -142,53 +140,37 @@ rule audio_list_clotho:
         "../workflow_scripts/audio/list_clotho.py"
 
 
-rule audio_list_audiocaps:
-    """List AudioCaps' clips and captions."""
+rule audio_list_others:
+    """List the clips and captions of AudioCaps or WavCaps."""
     input:
-        tables=AUDIOCAPS.tables,
-        recordings=AUDIOCAPS.recordings,
+        tables=lambda wildcards: AUDIO.inputs.places(wildcards.dataset).tables,
+        recordings=lambda wildcards: AUDIO.inputs.places(wildcards.dataset).recordings,
     output:
-        clips="results/audio/data/audiocaps/clips.csv",
-        captions="results/audio/data/audiocaps/captions.csv",
+        clips="results/audio/data/{dataset}/clips.csv",
+        captions="results/audio/data/{dataset}/captions.csv",
     log:
-        "results/logs/audio_list_audiocaps/audio_list_audiocaps.log",
+        "results/logs/audio_list_others/{dataset}.log",
     benchmark:
-        "results/benchmarks/audio_list_audiocaps/audio_list_audiocaps.tsv"
-    priority: 20
-    conda:
-        "../envs/audio.yaml"
-    params:
-        folder=module_param(AUDIOCAPS.folder),
-        audio=module_param(AUDIOCAPS.sound),
-        code=code("audio_list_audiocaps"),
-    script:
-        "../workflow_scripts/audio/list_audiocaps.py"
-
-
-rule audio_list_wavcaps:
-    """List WavCaps' clips and captions."""
-    input:
-        tables=WAVCAPS.tables,
-        recordings=WAVCAPS.recordings,
-    output:
-        clips="results/audio/data/wavcaps/clips.csv",
-        captions="results/audio/data/wavcaps/captions.csv",
-    log:
-        "results/logs/audio_list_wavcaps/audio_list_wavcaps.log",
-    benchmark:
-        "results/benchmarks/audio_list_wavcaps/audio_list_wavcaps.tsv"
+        "results/benchmarks/audio_list_others/{dataset}.tsv"
+    wildcard_constraints:
+        dataset="audiocaps|wavcaps",
     priority: 20
     conda:
         "../envs/audio.yaml"
     resources:
         **cluster(mem_mb=6000, minutes=30),
     params:
-        folder=module_param(WAVCAPS.folder),
-        audio=module_param(WAVCAPS.sound),
+        dataset="{dataset}",
+        folder=module_param(
+            lambda wildcards: AUDIO.inputs.places(wildcards.dataset).folder
+        ),
+        audio=module_param(
+            lambda wildcards: AUDIO.inputs.places(wildcards.dataset).sound
+        ),
         parts=AUDIO.config["sources"]["wavcaps"]["parts"],
-        code=code("audio_list_wavcaps"),
+        code=code("audio_list_others"),
     script:
-        "../workflow_scripts/audio/list_wavcaps.py"
+        "../workflow_scripts/audio/list_others.py"
 
 
 rule audio_shard:
