@@ -4,14 +4,14 @@ A row of metrics.csv or queries.csv belongs to a model, an ensemble or a baselin
 KEYS. For an ensemble or a baseline `audio_model` holds the name and the other keys are empty.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from triptych.report.tables import DASH, number
+from triptych.report.tables import number
 
 KEYS = ["stage", "audio_model", "text_model", "corpus", "captions", "seed", "system"]
 _TEXT = {
@@ -160,12 +160,9 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return [{str(key): value for key, value in row.items()} for row in frame.to_dict("records")]
 
 
-def by_metric(cells: pd.DataFrame, column: str = "metric") -> dict[str, dict[str, Any]]:
+def by_metric(cells: pd.DataFrame) -> dict[str, dict[str, Any]]:
     """Rows of one system by what each measures; of several the first."""
-    cells_by_name: dict[str, dict[str, Any]] = {}
-    for row in records(cells):
-        cells_by_name.setdefault(str(row[column]), row)
-    return cells_by_name
+    return {str(row["metric"]): row for row in reversed(records(cells))}
 
 
 def kind_of(row: Mapping[str, Any]) -> str:
@@ -223,14 +220,6 @@ def with_interval(cell: Mapping[str, Any], digits: int = 2) -> str:
     if pd.isna(cell["low"]):
         return text
     return f"{text} [{number(cell['low'], 1)}, {number(cell['high'], 1)}]"
-
-
-def shown(
-    cells: pd.DataFrame, names: Iterable[str], column: str = "metric", digits: int = 2
-) -> list[str]:
-    """The cells of one system as a table shows them: what was asked in order, a dash for none."""
-    by_name = by_metric(cells, column)
-    return [with_interval(by_name[name], digits) if name in by_name else DASH for name in names]
 
 
 def headers(*names: str) -> tuple[tuple[str, str], ...]:

@@ -7,7 +7,15 @@ import numpy as np
 import pandas as pd
 
 from triptych.audio.report.labels import DATASET_LABELS
-from triptych.audio.report.rows import METRICS, AudioStudy, headers, read_rows, records, shown
+from triptych.audio.report.rows import (
+    METRICS,
+    AudioStudy,
+    by_metric,
+    headers,
+    read_rows,
+    records,
+    with_interval,
+)
 from triptych.report.palette import label
 from triptych.report.statistics import Interval, ratio_interval
 from triptych.report.tables import DASH, Table, number, with_cells
@@ -165,7 +173,9 @@ def _results_table(results: pd.DataFrame) -> Table:
             DIFFERENCE: "With minus without, in points",
             DIFFERENCE_LEAKED: f"Same difference, over the {clips} leaked clips",
         }[row]
-        rows.append((name, *shown(cells, METRICS)))
+        by_name = by_metric(cells)
+        values = (with_interval(by_name[m]) if m in by_name else DASH for m in METRICS)
+        rows.append((name, *values))
     compared = (results["row"] == DIFFERENCE).any()
     return Table(
         name="audio_leaks",
