@@ -96,13 +96,13 @@ rule audio_unpack:
     input:
         archives=AUDIO.inputs.archives,
     output:
-        temp_unless(KEEP, directory(f"{SOUND}/{{copy}}/{{part}}")),
+        temp_unless(KEEP, directory(f"{SOUND}/{{kind}}/{{part}}")),
     log:
-        "results/logs/audio_unpack/{copy}-{part}.log",
+        "results/logs/audio_unpack/{kind}-{part}.log",
     benchmark:
-        "results/benchmarks/audio_unpack/{copy}-{part}.tsv"
+        "results/benchmarks/audio_unpack/{kind}-{part}.tsv"
     wildcard_constraints:
-        copy="clotho|mp3",
+        kind="clotho|mp3",
         part="development|validation|evaluation|retrieval_audio|audiocaps|wavcaps",
     conda:
         "../envs/audio.yaml"

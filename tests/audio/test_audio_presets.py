@@ -66,7 +66,7 @@ def test_the_small_copies_are_unpacked_from_all_their_parts_in_order(
     folder = f"{SOUND}/mp3/{dataset}"
     places = inputs.places(dataset)
     assert places.recordings == [folder] and places.sound == folder
-    archives = inputs.archives(SimpleNamespace(copy="mp3", part=dataset))
+    archives = inputs.archives(SimpleNamespace(kind="mp3", part=dataset))
     assert len(archives) == parts and archives == sorted(archives)
     assert all(each.startswith(f"{DOWNLOADS}/mp3/") for each in archives)
     name = archives[-1].rpartition("/")[2]

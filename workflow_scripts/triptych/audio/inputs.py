@@ -151,7 +151,7 @@ class Inputs:
 
     def archives(self, wildcards: Any) -> list[str]:
         """The archive, or its parts, with the recordings that wildcards name."""
-        if wildcards.copy == "mp3":
+        if wildcards.kind == "mp3":
             return self._mp3_archives(wildcards.part)
         named = "retrieval_audio" if wildcards.part == "retrieval_audio" else "clotho_audio_{}"
         return [f"{DOWNLOADS}/clotho/{named.format(wildcards.part)}.7z"]
