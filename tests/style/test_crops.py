@@ -135,42 +135,35 @@ def test_neither_threads_nor_repetition_change_a_byte(coco: Path, tmp_path: Path
         assert others == [first, first]
 
 
-def test_a_share_of_the_crops_is_painted_and_none_that_is_held_out(tmp_path: Path) -> None:
+def test_bundled_own_and_painted_pictures_give_crops_and_the_reserved_are_apart(
+    tmp_path: Path,
+) -> None:
     def picture(size: int, *key: int) -> np.ndarray:
-        return np.full((size, size, 3), 10 * key[1], np.uint8)
+        return np.full((size, size, 3), 3 * key[1], np.uint8)
 
-    shard_embedded(
-        tmp_path, 16, 4, 16, seed=1, reserved=["coffee"], generated=0.25, picture=picture
-    )
-    shards = Shards(tmp_path)
-    sources = np.array(shards.sources)
-    assert [name for name in sources if name.startswith("generated")] == [
-        "generated_3",
-        "generated_7",
-        "generated_11",
-    ]
-    assert set(sources[shards.validation]) == {"coffee"}
-    assert int(shards.batch([7])[0, 0, 5, 5]) == pytest.approx(70, abs=2)
-
-
-def test_bundled_photographs_give_crops_and_the_reserved_ones_are_apart(tmp_path: Path) -> None:
-    shard_embedded(tmp_path, 48, validation=6, crops=40, seed=1, reserved=["coffee", "rocket"])
-    shards = Shards(tmp_path)
-    assert (len(shards), shards.size, len(shards.validation)) == (40, 48, 6)
-    sources = np.array(shards.sources)
-    assert set(sources[shards.validation]) <= {"coffee", "rocket"}
-    assert not set(sources[shards.training]) & {"coffee", "rocket"}
-    assert len(set(sources[shards.training])) > 4
-    assert column(tmp_path / "skipped.csv", "source") == []
-
-
-def test_a_folder_of_photographs_joins_the_bundled_ones(tmp_path: Path) -> None:
     own = tmp_path / "own"
     own.mkdir()
     Image.new("RGB", (1500, 1300), (255, 0, 0)).save(own / "red.png")
-    shard_embedded(tmp_path, 32, 4, 80, seed=1, reserved=["coffee"], own=str(own))
+    shard_embedded(
+        tmp_path,
+        48,
+        validation=6,
+        crops=86,
+        seed=1,
+        reserved=["coffee", "rocket"],
+        generated=0.25,
+        picture=picture,
+        own=str(own),
+    )
     shards = Shards(tmp_path)
-    of_red = [number for number in shards.training if shards.sources[number] == "red"]
-    assert of_red
-    crop = shards.batch(of_red[:1])[0]
+    assert (len(shards), shards.size, len(shards.validation)) == (86, 48, 6)
+    sources = np.array(shards.sources)
+    assert set(sources[shards.validation]) <= {"coffee", "rocket"}
+    assert not set(sources[shards.training]) & {"coffee", "rocket"}
+    assert len(set(sources[shards.training])) > 24
+    painted = [number for number in shards.training if sources[number].startswith("generated")]
+    assert painted == list(range(3, 80, 4))
+    assert int(shards.batch([7])[0, 0, 5, 5]) == pytest.approx(21, abs=2)
+    crop = shards.batch([shards.sources.index("red")])[0]
     assert crop[0].float().mean() > 10 * crop[1:].float().mean()
+    assert column(tmp_path / "skipped.csv", "source") == []

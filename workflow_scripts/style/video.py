@@ -18,13 +18,15 @@ from triptych.style.video.transfer import (
 with job(snakemake):
     keep_freed_memory()
     params, source, output = snakemake.params, snakemake.input.source, snakemake.output
-    names, device = dict(snakemake.wildcards.items()), choose_device(params.device)
+    names = dict(snakemake.wildcards.items())
+    device = choose_device(params.device)
     network, _ = load_network(snakemake.input.network, snakemake.wildcards.painting)
-    stylist, flicker = network_stylist(network, device, params.precision), Flicker()
+    stylist = network_stylist(network, device, params.precision)
+    flicker = Flicker()
     stylise_to_mp4(source, output.video, stylist, params.batch, crf=params.crf, watch=flicker.add)
     write_csv(flicker.table().assign(**names), output.flicker)
-    kept = properties({"source": source, "video": output.video})
-    write_csv(kept.assign(**names), output.properties)
+    table = properties({"source": source, "video": output.video})
+    write_csv(table.assign(**names), output.properties)
     where = {"device": describe_device(device), "threads": torch.get_num_threads()}
     speed = frame_speeds(source, stylist, batches=sorted({1, params.batch}), **params.speed)
     write_csv(speed.assign(**where, **names), output.speed)

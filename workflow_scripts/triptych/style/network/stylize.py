@@ -93,8 +93,8 @@ def images_at_once(network: PreparedNetwork, height: int, width: int) -> int:
 def decibels_to_float32(
     network: TransformationNetwork, image: Tensor, precision: Precision
 ) -> float:
-    """How near a precision's result on `image` [3, H, W], clamped, is to float32's: the peak
-    signal-to-noise ratio in decibels, infinite for no difference."""
+    """Peak signal-to-noise ratio, in decibels, of a precision's clamped result on `image` [3, H, W]
+    against float32's; infinite for no difference."""
     if precision == "float32":
         return math.inf
     exact = stylise(network, image)

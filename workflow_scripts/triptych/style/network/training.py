@@ -277,7 +277,7 @@ class TrainingRun:
 
     @torch.no_grad()
     def _picture(self) -> Tensor:
-        """What a checkpoint shows, side by side: [3, S, W] in [0, 1]."""
+        """A checkpoint's pictures side by side, [3, S, W] in [0, 1]."""
         image, photograph = self._images[:1], self._photograph
         side, first = image.shape[2], self._styles
         network = self._network if first is None else self._network.of_each(first[:1])
