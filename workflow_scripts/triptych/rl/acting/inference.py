@@ -166,7 +166,7 @@ class Policy:
         return self._settings.max_action * np.tanh(decoded)
 
     def _scaled(self, observations: np.ndarray) -> np.ndarray:
-        """What the networks see of observations: (s - shift) * scale, in their own type."""
+        """Scale observations as the networks see them, (s - shift) * scale, in their own type."""
         if SHIFT not in self._arrays:
             return observations
         scaled: np.ndarray = (observations - self._arrays[SHIFT]) * self._arrays[SCALE]

@@ -193,7 +193,7 @@ def update_stepper(
 
 
 def acting_settings(settings: TrainingSettings) -> dict[str, Any]:
-    """What is needed, beside its networks, to let a trained policy act."""
+    """Settings of acting to store with the trained networks."""
     algorithm, evaluation = settings.algorithms[0], settings.evaluation
     metadata: dict[str, Any] = {"algorithm": algorithm.name, "max_action": MAX_ACTION}
     metadata |= algorithm.policy_metadata(evaluation.candidates)
