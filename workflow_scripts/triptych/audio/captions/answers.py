@@ -80,15 +80,15 @@ def _without_thoughts(text: str) -> str:
     if finals := list(_FINAL.finditer(text)):
         text = text[finals[-1].end() :]
     text = _ANALYSIS.sub("", text)
-    kept: list[str] = []
+    answer: list[str] = []
     inside, start = False, 0
     for tag in _THOUGHT.finditer(text):
         if ends := bool(tag["end"] or _THOUGHT_ENDS.search(tag["name"] or "")):
-            kept = kept if inside else []
+            answer = answer if inside else []
         elif not inside:
-            kept.append(text[start : tag.start()])
+            answer.append(text[start : tag.start()])
         inside, start = not ends, tag.end()
-    return "".join(kept) + ("" if inside else text[start:])
+    return "".join(answer) + ("" if inside else text[start:])
 
 
 def _json_texts(text: str) -> list[str]:
@@ -96,11 +96,11 @@ def _json_texts(text: str) -> list[str]:
     decoder, bracket = json.JSONDecoder(strict=False), re.compile(r"[\[{]")
     texts: list[str] = []
     start = 0
-    while found := bracket.search(text, start):
+    while opening := bracket.search(text, start):
         try:
-            value, start = decoder.raw_decode(text, found.start())
+            value, start = decoder.raw_decode(text, opening.start())
         except (ValueError, RecursionError):
-            start = found.end()
+            start = opening.end()
         else:
             texts += _texts_in(value)
     return texts

@@ -249,11 +249,12 @@ def _system_facts(systems: Sequence[System], study: AudioStudy) -> dict[str, Any
         seeds = {seed for contrast, pair, seed in systems if (contrast, pair) == (kind, study.main)}
         facts[f"{kind} runs"] = len(seeds)
     for kind in WANTED:
-        found = contrasts(kind, pairs, study)
+        compared = contrasts(kind, pairs, study)
         facts[kind] = {
-            contrast_name((study.published(*one), study.published(*other))) for one, other in found
+            contrast_name((study.published(*one), study.published(*other)))
+            for one, other in compared
         }
-        facts[f"{kind} models"] = unlike(sum(found, ()), study)
+        facts[f"{kind} models"] = unlike(sum(compared, ()), study)
     return facts | {"twins": len(contrasts("twin", pairs, study))}
 
 
@@ -284,13 +285,13 @@ def unlike(pairs: Iterable[Pair], study: AudioStudy) -> list[str]:
     audio = [study.audio[name] for name in dict.fromkeys(pair[0] for pair in every)]
     text = [study.text[name] for name in dict.fromkeys(pair[1] for pair in every)]
     return [
-        *(f"{each.label} from scratch" for each in audio if each.weights == "none"),
-        *(f"{each.label} from scratch" for each in text if each.source == "scratch"),
+        *(f"{model.label} from scratch" for model in audio if model.weights == "none"),
+        *(f"{model.label} from scratch" for model in text if model.source == "scratch"),
         *(
-            f"{each.label}, which cuts recordings otherwise"
-            for each in audio
-            for cut in [(each.segment_seconds, each.overlap)]
-            if PUBLISHED_CUTS.get(each.weights, cut) != cut
+            f"{model.label}, which cuts recordings otherwise"
+            for model in audio
+            for cut in [(model.segment_seconds, model.overlap)]
+            if PUBLISHED_CUTS.get(model.weights, cut) != cut
         ),
     ]
 
@@ -303,12 +304,16 @@ def best_pair(pairs: Iterable[Pair], study: AudioStudy) -> Pair:
 def contrasts(kind: str, pairs: Sequence[Pair], study: AudioStudy) -> list[Contrast]:
     """Two of the pairs that differ in one way (a key of WANTED), the one that should be better, or
     has a hidden layer, first. The report's in its order, where all of them are there; else all."""
-    found = [(one, other) for other in pairs for one in pairs if _differ(kind, one, other, study)]
-    known = {(study.published(*one), study.published(*other)): (one, other) for one, other in found}
-    wanted = WANTED[kind]
-    if wanted and set(wanted) <= set(known):
-        return [known[contrast] for contrast in wanted]
-    return found
+    differing = [
+        (one, other) for other in pairs for one in pairs if _differ(kind, one, other, study)
+    ]
+    known = {
+        (study.published(*one), study.published(*other)): (one, other) for one, other in differing
+    }
+    in_report = WANTED[kind]
+    if in_report and set(in_report) <= set(known):
+        return [known[contrast] for contrast in in_report]
+    return differing
 
 
 def _differ(kind: str, one: Pair, other: Pair, study: AudioStudy) -> bool:

@@ -154,7 +154,7 @@ def contrasts_gain(run: Run, kind: str) -> Finding:
     """Differences of the report's comparisons of a kind (Section 3): above 0 in the mean, and
     nowhere clearly below. Where the report says that nothing is gained (Section 2.3, twins): not
     clearly above."""
-    finding, wanted = Finding(), bool(WANTED[kind])
+    finding, is_gain = Finding(), bool(WANTED[kind])
     measured, intervals, differences = [], [], []
     for one, other in contrasts(kind, run.pairs, run.study):
         first, second = run.single(one), run.single(other)
@@ -164,9 +164,9 @@ def contrasts_gain(run: Run, kind: str) -> Finding:
         name = f"{run.label(one)} minus {run.label(other)}"
         measured.append(f"{name}: {points(difference)}")
         intervals.append(f"{name} {difference.ends(sign='+')}")
-        if difference.side() == (-1 if wanted else 1):
-            finding.failures.append(f"{name} lies {'below' if wanted else 'above'} 0")
-    if differences and wanted:
+        if difference.side() == (-1 if is_gain else 1):
+            finding.failures.append(f"{name} lies {'below' if is_gain else 'above'} 0")
+    if differences and is_gain:
         mean = mean_over_clips(pd.concat(differences, axis=1).dropna().mean(axis=1))
         measured.insert(0, f"mean of {len(differences)}: {points(mean)}")
         intervals.insert(0, f"mean {mean.ends(sign='+')}")
@@ -260,14 +260,14 @@ def gain_over_published(run: Run, stated: Gain) -> Finding:
 def statistics_hold(run: Run, dataset: str, stated: Sequence[Stated]) -> Finding:
     """Numbers of a data set's lists against those that the report states (Section 2.4)."""
     failures, measured = [], []
-    for each in stated:
-        value = run.lists.get(dataset, {}).get(each.key)
+    for statement in stated:
+        value = run.lists.get(dataset, {}).get(statement.key)
         if value is None:
             continue
         shown = f"{value:,.0f}" if value == round(value) else f"{value:,.2f}"
-        text = f"{each.what} {shown}, stated {each.printed}"
+        text = f"{statement.what} {shown}, stated {statement.printed}"
         measured.append(text)
-        if not each.low <= value <= each.high:
+        if not statement.low <= value <= statement.high:
             failures.append(text)
     nothing = f"no list of {label(DATASET_LABELS, dataset)}"
     return Finding("; ".join(measured) or nothing, "", failures)
