@@ -224,7 +224,10 @@ def subsets(of_ensembles: pd.DataFrame) -> pd.DataFrame:
     rows = pd.DataFrame(sizes, columns=["removed", "added"]).assign(corpus="clean")
     rows["difference"] = -0.005 * rows["removed"] - 0.002 * rows["added"]
     return rows.assign(
-        difference_low=rows["difference"] - 0.006, difference_high=rows["difference"] + 0.006
+        map_at_10=0.42 + rows["difference"],
+        place=rows["difference"].rank(ascending=False, method="min").astype(int),
+        difference_low=rows["difference"] - 0.006,
+        difference_high=rows["difference"] + 0.006,
     )
 
 
