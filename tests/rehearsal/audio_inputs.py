@@ -37,6 +37,14 @@ def make_audio(folder: Path, address: str) -> tuple[Sources, dict[str, str]]:
 
     Returns the section `audio` of resources/sources.yaml and the environment for the rules.
     """
+    audio = make_audio_tables(folder, address)[0]["audio"]
+    _passt(audio["passt"], folder, address)
+    _encoders(audio["text_models"], folder)
+    return {"audio": audio}, {"HF_ENDPOINT": address}
+
+
+def make_audio_tables(folder: Path, address: str) -> tuple[Sources, dict[str, str]]:
+    """Write tables, recordings, lists and captions: all of `make_audio` but large weights."""
     audio = real_sources()["audio"]
     work = folder / "unpacked"
     _clotho(audio["clotho"], folder, work / "clotho")
@@ -47,8 +55,6 @@ def make_audio(folder: Path, address: str) -> tuple[Sources, dict[str, str]]:
     for group in ("clotho", "audiocaps", "mp3", "wavcaps", "leaks", "captions"):
         _serve(audio[group], folder, work / group, address)
     shutil.rmtree(work)
-    _passt(audio["passt"], folder, address)
-    _encoders(audio["text_models"], folder)
     return {"audio": audio}, {"HF_ENDPOINT": address}
 
 
