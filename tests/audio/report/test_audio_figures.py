@@ -41,7 +41,7 @@ def test_figure2_has_a_line_and_bars_for_each_kind_of_captions(curves):
 
 def test_every_panel_has_chance_and_every_system_its_point(scores):
     long = beyond_long(scores, made.study(), scale="demo")
-    assert {"single", "multiple_10", "multiple_16", "seen", "unseen"} == set(long["measure"])
+    assert {"single", "seen", "unseen"} == set(long["measure"])
     figure = beyond_figure(long)
     assert len(figure.axes) == 2
     names = [text.get_text() for text in figure.axes[0].get_yticklabels()]
