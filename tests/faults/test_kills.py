@@ -109,7 +109,7 @@ def made(checkout: Checkout, output: str) -> dict[str, bytes]:
     assert not list((checkout.root / "results").rglob(".partial-*"))
     files = {path for path in folder.rglob("*") if path.is_file()}
     timed = {path for path in files if path.suffix == ".csv" and "seconds" in path.read_text()}
-    return {path.name: path.read_bytes() for path in files - timed}
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files - timed}
 
 
 @pytest.mark.parametrize("rule", TRAININGS)
