@@ -193,7 +193,7 @@ def test_what_an_attempt_brought_the_next_does_not_fetch_again(monkeypatch, tmp_
         behaviour.requests.clear()
         fetch_from_hub(tmp_path / "model", "some/whole")
     assert [request["path"].rpartition("/")[2] for request in behaviour.requests] == [
-        *[REVISION] * 2,
+        REVISION,
         "model.safetensors",
     ]
     assert {path.name: path.read_bytes() for path in (tmp_path / "model").iterdir()} == FILES

@@ -115,8 +115,8 @@ def test_the_first_job_asks_for_every_file_that_later_jobs_download(listed, sour
     fetched = {"train2017"}
     for job in listed:
         match job["rule_name"], job["wildcards"]:
-            case "rl_download", {"task": task, "quality": quality}:
-                fetched.add(f"{task}_{quality[1:] or 'expert'}-v2")
+            case "rl_download", {"task": task}:
+                fetched.add(f"{task}_expert-v2")
             case "style_download_picture" | "style_download_weights", wildcards:
                 fetched.add(*wildcards.values())
             case "audio_download", {"file": file}:

@@ -36,11 +36,11 @@ def test_figure_1_needs_one_network_of_the_three(needed):
 @pytest.mark.parametrize(
     ("product", "expected"),
     [
-        ("rl_figure1", {"rl_train": 3, "rl_download": 3}),  # neither controls nor medium data
+        ("rl_figure1", {"rl_train": 3, "rl_download": 3}),  # no controls
         ("rl_figure2_curves", {"rl_train": 3, "rl_download": 3}),
         ("rl_table1", {"rl_prune": 1, "rl_download": 1}),
         ("rl_figure3", {"rl_prune": 3, "rl_download": 3}),
-        ("rl_variants", {"rl_train": 15, "rl_download": 6}),
+        ("rl_variants", {"rl_train": 12, "rl_download": 3}),
     ],
 )
 def test_a_figure_or_table_of_offline_rl_waits_for_the_runs_that_it_shows(

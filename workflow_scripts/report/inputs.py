@@ -1,6 +1,7 @@
 """results/inputs/<study>.csv: whether each file that a run downloads can be had, before it is."""
 
 import csv
+import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -10,7 +11,11 @@ from triptych.core.files import atomic_path
 from triptych.core.job import job
 
 with job(snakemake):
-    entries = snakemake.params.downloads
+    hub = os.environ.get("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
+    entries = {
+        name: {**entry, "url": entry["url"].replace("https://huggingface.co", hub)}
+        for name, entry in snakemake.params.downloads.items()
+    }
     agent = f"Triptych ({snakemake.params.contact})" if snakemake.params.contact else None
     with ThreadPoolExecutor(8) as pool:
         problems = [*pool.map(partial(missing, user_agent=agent), entries.values())]

@@ -26,9 +26,8 @@ WITHOUT = {
 
 
 def hub_address(repository: str, revision: str, path: str) -> str:
-    """The address of a file on the Hugging Face hub, or on the mirror that HF_ENDPOINT names."""
-    hub = os.environ.get("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
-    return f"{hub}/{repository}/resolve/{revision}/{path}"
+    """The address of a file on the Hugging Face hub."""
+    return f"https://huggingface.co/{repository}/resolve/{revision}/{path}"
 
 
 class Places(NamedTuple):
