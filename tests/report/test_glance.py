@@ -144,7 +144,7 @@ def drawn(tmp_path):
     ramp = np.linspace(0, 255, 400)[:, None, None]
     left.imshow(np.clip(ramp + noise, 0, 255).astype(np.uint8))
     right.plot(np.linspace(0, 1, 50) ** 2)
-    save_figure(figure, tmp_path / "drawn", photographs=True)
+    save_figure(figure, tmp_path / "drawn")
     return tmp_path / "drawn"
 
 

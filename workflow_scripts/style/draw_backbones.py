@@ -11,4 +11,4 @@ with job(snakemake):
     shown = Experiment.read(snakemake.input, snakemake.params.scale)
     write_figure(backbones_figure(shown.history, shown.files), shown.history, output.figure2)
     figure = backbone_images_figure(shown.results, shown.files)
-    write_figure(figure, shown.results, output.figure3, photographs=True)
+    write_figure(figure, shown.results, output.figure3)

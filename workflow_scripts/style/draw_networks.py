@@ -12,4 +12,4 @@ with job(snakemake):
     inputs, scale = snakemake.input, snakemake.params.scale
     long = training_long(read_frames(inputs.losses), read_frames(inputs.selection), scale=scale)
     samples = {network_title(path): Path(path) for path in inputs.samples}
-    write_figure(training_figure(long, samples), long, snakemake.output, photographs=True)
+    write_figure(training_figure(long, samples), long, snakemake.output)

@@ -25,4 +25,4 @@ with job(snakemake):
         painting=[inputs.painting],
     )
     figure = versions_figure(versions, files)
-    write_figure(figure, versions, snakemake.output, photographs=True)
+    write_figure(figure, versions, snakemake.output)

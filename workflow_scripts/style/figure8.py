@@ -19,4 +19,4 @@ with job(snakemake):
     )
     files = Files(result=[result], content=[inputs.content], painting=[inputs.painting])
     figure = high_resolution_figure(long, files)
-    write_figure(figure, long, snakemake.output, photographs=True)
+    write_figure(figure, long, snakemake.output)

@@ -10,4 +10,4 @@ with job(snakemake):
     inputs = snakemake.input
     shown = Experiment.read(inputs, snakemake.params.scale, read_frames(inputs.quality))
     figure = initialisations_figure(shown.results, shown.files)
-    write_figure(figure, shown.results, snakemake.output, photographs=True)
+    write_figure(figure, shown.results, snakemake.output)

@@ -11,4 +11,4 @@ with job(snakemake):
     shown = Experiment.read(snakemake.input, snakemake.params.scale)
     figure = presets_figure(shown.results, shown.history, shown.files)
     numbers = pd.concat([shown.results, shown.history], ignore_index=True)
-    write_figure(figure, numbers, snakemake.output, photographs=True)
+    write_figure(figure, numbers, snakemake.output)

@@ -11,4 +11,4 @@ with job(snakemake):
     inputs, params = snakemake.input, snakemake.params
     styles = styles_long(read_frames(inputs.stylised_runs), params.contents, scale=params.scale)
     files = Files(result=inputs.stylised, painting=inputs.paintings)
-    write_figure(styles_figure(styles, files), styles, snakemake.output, photographs=True)
+    write_figure(styles_figure(styles, files), styles, snakemake.output)

@@ -69,7 +69,7 @@ def test_an_image_in_the_svg_is_the_one_that_was_given_with_the_same_bytes_again
     picture[:, 30:] = (30, 30, 200)
     for name in ("f", "again"):
         figure, _ = picture_figure([[Panel(picture, "two halves")]])
-        save_figure(figure, tmp_path / name, photographs=True)
+        save_figure(figure, tmp_path / name)
     for suffix in ("svg", "pdf", "png"):
         once, again = (tmp_path / f"{name}.{suffix}" for name in ("f", "again"))
         assert once.read_bytes() == again.read_bytes()

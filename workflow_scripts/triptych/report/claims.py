@@ -150,7 +150,7 @@ class Finding:
 
     measured, interval: numbers and their intervals as text. failures: parts of the claim that do
     not hold. unclear: parts whose interval holds the null value. obstacles: why nothing can be
-    concluded. partly: why only a part can be concluded.
+    concluded. partly: why only a part can be concluded. heading: what the numbers are, before them.
     """
 
     measured: str = ""
@@ -159,6 +159,12 @@ class Finding:
     unclear: list[str] = field(default_factory=list)
     obstacles: list[str] = field(default_factory=list)
     partly: list[str] = field(default_factory=list)
+    heading: str = field(default="", kw_only=True)
+
+    def add(self, measured: str, interval: str = "") -> None:
+        """Append a number, and its interval if it has one."""
+        self.measured = "; ".join(filter(None, (self.measured, measured)))
+        self.interval = ", ".join(filter(None, (self.interval, interval)))
 
     def require(self, side: int, failure: str, doubt: str) -> None:
         """Note a part of the claim where it does not hold, or may not.
@@ -244,7 +250,8 @@ def verdict_of(claim: Claim, unmet: Unmet, finding: Finding) -> Verdict:
     """
 
     def verdict(word: str, *reasons: str, seen: str = "") -> Verdict:
-        return Verdict(claim.id, word, finding.measured, finding.interval, sentence(reasons), seen)
+        measured = finding.heading + finding.measured
+        return Verdict(claim.id, word, measured, finding.interval, sentence(reasons), seen)
 
     needed = (*unmet.needed, *finding.obstacles)
     replaced = (*unmet.replaced, *finding.partly)

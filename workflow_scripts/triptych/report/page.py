@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import jinja2
@@ -109,6 +110,46 @@ class Section:
         for kind, items in kinds.items():
             for item in items:
                 yield kind, item, not self.opened or item.name in self.opened
+
+
+@dataclass(frozen=True)
+class Part:
+    """A section as its study describes it before any run: its text (Markdown), the keys of the
+    config that shape it, its figures' titles by name, and the names of what is shown at once."""
+
+    title: str
+    text: str
+    keys: Sequence[str]
+    figures: Mapping[str, str] = field(default_factory=dict)
+    opened: Collection[str] = ()
+
+
+def sections(
+    parts: Mapping[str, Part],
+    figures: Mapping[str, PageFigure],
+    tables: Mapping[str, Sequence[Table]],
+    *,
+    videos: Mapping[str, Sequence[PageVideo]] = MappingProxyType({}),
+    notes: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> list[Section]:
+    """A study's sections, without those of which the run shows nothing.
+
+    parts: by anchor. figures: of the run, by name. tables, videos, notes (more paragraphs of the
+    text): by the part's anchor.
+    """
+    shown = [
+        Section(
+            anchor,
+            part.title,
+            "\n\n".join([part.text, *notes.get(anchor, ())]),
+            [figures[name] for name in part.figures if name in figures],
+            tables.get(anchor, ()),
+            videos.get(anchor, ()),
+            part.opened,
+        )
+        for anchor, part in parts.items()
+    ]
+    return [section for section in shown if any(section.items())]
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,8 @@ STYLE: Any = {  # matplotlib types its keys as one literal of 300 names
     "svg.fonttype": "path",
     "figure.dpi": 100,
 }
+styled = matplotlib.rc_context(STYLE)
+"""Decorator of a function that draws: its texts, lines and axes look as STYLE says."""
 
 # Dates and library versions in the files would change their bytes from run to run.
 _METADATA: dict[str, dict[str, Any]] = {
@@ -75,31 +77,32 @@ def spoken(name: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def save_figure(figure: Figure, base: str | Path, *, photographs: bool = False) -> None:
+@styled
+def save_figure(figure: Figure, base: str | Path) -> None:
     """Write `base`.svg, .pdf and .png (200 dpi), whole or not at all, with stable bytes.
 
-    photographs: the figure shows images. The SVG then holds them as JPEG, and tall figures have
-    fewer dots an inch: no file shall be larger than about 1.5 MB.
+    The SVG holds photographs as JPEG, and tall figures of photographs have fewer dots an inch: no
+    file shall be larger than about 1.5 MB.
     """
     area = float(np.prod(figure.get_size_inches()))
+    images = [image.get_array() for axes in figure.axes for image in axes.images]
+    photographs = any(image is not None and image.ndim == 3 for image in images)
     for suffix, metadata in _METADATA.items():
         # Not with_suffix: a base may carry a dot of its own.
         target = Path(f"{base}.{suffix}")
         most = _PIXELS["jpeg" if suffix == "svg" else "lossless"]
         dpi = min(200.0, np.sqrt(most / area)) if photographs else 200.0
-        with atomic_path(target) as temporary, matplotlib.rc_context(STYLE):
+        with atomic_path(target) as temporary:
             figure.savefig(temporary, format=suffix, metadata=metadata, dpi=dpi)
             if photographs and suffix == "svg":
                 text = temporary.read_text(encoding="utf-8")
                 temporary.write_text(_PNG_DATA.sub(_as_jpeg, text), encoding="utf-8")
 
 
-def write_figure(
-    figure: Figure, long: pd.DataFrame, files: Sequence[str], *, photographs: bool = False
-) -> None:
+def write_figure(figure: Figure, long: pd.DataFrame, files: Sequence[str]) -> None:
     """Write a figure as `save_figure` does, and the numbers that it draws. files: svg, pdf, png and
     csv, in this order."""
-    save_figure(figure, Path(files[0]).with_suffix(""), photographs=photographs)
+    save_figure(figure, Path(files[0]).with_suffix(""))
     write_csv(long, files[3])
 
 

@@ -30,8 +30,8 @@ class Table:
     name: str
     title: str
     caption: str
-    columns: tuple[tuple[str, str], ...]
-    rows: tuple[tuple[str, ...], ...]
+    columns: Sequence[tuple[str, str]]
+    rows: Sequence[Sequence[str]]
     keys: int = 1
     prose: bool = False
 
@@ -60,6 +60,11 @@ class Table:
         return any(group for group, _ in self.columns)
 
 
+def plain(*headers: str) -> list[tuple[str, str]]:
+    """Columns of a table without groups."""
+    return [("", header) for header in headers]
+
+
 def with_cells(frame: pd.DataFrame, *, unit: str, scale: str) -> pd.DataFrame:
     """Add published, difference (value minus published, in the unit and in percent), unit and scale
     to a long frame that has `value`."""
@@ -76,6 +81,12 @@ def with_cells(frame: pd.DataFrame, *, unit: str, scale: str) -> pd.DataFrame:
 def number(value: float, digits: int) -> str:
     """A number with so many decimals, or a dash where there is none."""
     return DASH if pd.isna(value) else f"{value:,.{digits}f}"
+
+
+def with_interval(value: float, low: float, high: float, digits: int) -> str:
+    """A number and the ends of its interval, `0.97 [0.91, 1.02]`; without ends the number alone."""
+    ends = "" if pd.isna(low) else f" [{low:.{digits}f}, {high:.{digits}f}]"
+    return f"{number(value, digits)}{ends}"
 
 
 def as_printed(value: float) -> str:

@@ -1,31 +1,18 @@
 """The style study's part of the page: figures, tables and videos, and its headline numbers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
 from triptych.report.glance import Glance, photographs
-from triptych.report.page import PageFigure, PageVideo, Section
+from triptych.report.page import PageFigure, PageVideo, Part, Section, sections
 from triptych.report.palette import spoken
 from triptych.report.tables import TIMES, number
 from triptych.style.data.missing import missing_among
 from triptych.style.report.labels import network_title
 from triptych.style.report.tables import SCALED, quality_table, table1_table
-
-
-@dataclass(frozen=True)
-class Part:
-    """A section of the page: its text (Markdown), its figures' titles by name, keys of the config
-    that shape it, and the names of what is shown at once."""
-
-    title: str
-    intro: str
-    keys: Sequence[str]
-    figures: Mapping[str, str] = field(default_factory=dict)
-    opened: Sequence[str] = ()
-
 
 PARTS = {
     "versions": Part(
@@ -143,23 +130,18 @@ def style_sections(
     """
     notes = [text for name, text in WEIGHTS.items() if name in weights]
     notes += [MISSING.format(*picture) for picture in missing.items()]
-    tables = {
-        "versions": [table1_table(frames["table1"])],
-        "quality": [quality_table(frames["scores"])],
-    }
     films = [page_video(path) for path in videos]
-    return [
-        Section(
-            anchor,
-            part.title,
-            "\n\n".join([part.intro, *(notes if anchor == "versions" else ())]),
-            [figures[name] for name in part.figures if name in figures],
-            tables.get(anchor, ()),
-            films if anchor == "video" else (),
-            opened=[film.name for film in films[:1]] if anchor == "video" else part.opened,
-        )
-        for anchor, part in PARTS.items()
-    ]
+    video = replace(PARTS["video"], opened=[film.name for film in films[:1]])
+    return sections(
+        PARTS | {"video": video},
+        figures,
+        tables={
+            "versions": [table1_table(frames["table1"])],
+            "quality": [quality_table(frames["scores"])],
+        },
+        videos={"video": films},
+        notes={"versions": notes},
+    )
 
 
 def page_video(path: str | Path) -> PageVideo:

@@ -14,7 +14,9 @@ from triptych.report.tables import (
     as_printed,
     number,
     percent,
+    plain,
     with_cells,
+    with_interval,
 )
 from triptych.style.report.labels import (
     ARCHITECTURE_LABELS,
@@ -168,9 +170,9 @@ def table1_table(long: pd.DataFrame) -> Table:
                 line.append(percent(cell["difference_percent"].iloc[0], 1) if same else DASH)
         speed = of_size[of_size["column"].isin(SPEEDUPS)].set_index(["column", "counts"])
         line += [_range(speed, RUN, "published"), _range(speed, shown, "value")]
-        rows.append(tuple(line))
-    named = ("style_table1", "Seconds to stylise an image.", _caption(long, scaled))
-    return Table(*named, tuple(columns), tuple(rows))
+        rows.append(line)
+    title = "Seconds to stylise an image."
+    return Table("style_table1", title, _caption(long, scaled), columns, rows)
 
 
 def _is_true(column: pd.Series) -> pd.Series:
@@ -266,11 +268,8 @@ def quality_table(long: pd.DataFrame) -> Table:
         for measure in MEASURE_LABELS:
             cell = cells[cells["measure"] == measure].iloc[0]
             digits = 2 if measure in ("ssim_luma", "edge_correlation") else 3
-            text = number(cell["value"], digits)
-            if pd.notna(cell["low"]):
-                text += f" [{cell['low']:.{digits}f}, {cell['high']:.{digits}f}]"
-            line.append(text)
-        rows.append(tuple(line))
+            line.append(with_interval(cell["value"], cell["low"], cell["high"], digits))
+        rows.append(line)
     return Table(
         name="style_scores",
         title="Quality of every result.",
@@ -281,9 +280,7 @@ def quality_table(long: pd.DataFrame) -> Table:
             "that no result was optimised with; colour: sliced Wasserstein distance. Both are "
             "best at 0. A result that changes nothing keeps all structure and has no style."
         ),
-        columns=tuple(
-            ("", name) for name in ("Result", "Style", "Images", *MEASURE_LABELS.values())
-        ),
-        rows=tuple(rows),
+        columns=plain("Result", "Style", "Images", *MEASURE_LABELS.values()),
+        rows=rows,
         keys=2,
     )
