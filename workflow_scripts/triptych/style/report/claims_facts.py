@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from triptych.style.optimise.choices import NOTEBOOK, timed_choices
-from triptych.style.report.runs import history_long
+from triptych.style.report.labels import MEASURE_LABELS
+from triptych.style.report.runs import smoothed
 from triptych.style.report.tables import PAPER_ARCHITECTURES, is_gpu
 
 PAPER_SIZE = 512
@@ -17,22 +18,28 @@ PAPER_SIZES = (256, 512, 1024)
 OPTIMIZERS = ("lbfgs", "adam", "sgd")
 STARTS = ("content", "noise", "style")
 CONTENT_LOSSES = ("l1", "smooth_l1", "huber", "mse")
-PAIR = ["content", "painting"]
+PAIR, RUN = ["content", "painting"], ["experiment", "run"]
 EXPERIMENTS = ("backbones", "losses", "optimizers", "initialisations", "paintings", "sizes")
 PHOTOGRAPH = (427, 640)
 """Height and width of most bundled photographs, where config doesn't say."""
+
+
+CURVE = ("evaluations_recorded", "end", "rise", "over_lowest", "smooth_end", "smooth_rise")
+"""Columns that `curve` gives."""
 
 
 @dataclass(frozen=True)
 class Run:
     """Data that the claims compare, by the names of `Workflow.claims`' files.
 
+    results: Version 1's runs, with the columns CURVE of their losses, the measures of their images
+        (nan where there is none), and `final`: the total loss, infinite if a run did not finish
+    quality: measures of Version 2's images
     timing: without images that diverged, whose seconds are of fewer evaluations
     architectures: by role
     """
 
-    runs: pd.DataFrame
-    history: pd.DataFrame
+    results: pd.DataFrame
     quality: pd.DataFrame
     timing: pd.DataFrame
     loss_timing: pd.DataFrame
@@ -44,20 +51,13 @@ class Run:
 
     def chosen(self, experiment: str) -> pd.DataFrame:
         """An experiment's runs; none where every picture is missing."""
-        return self.runs[self.runs["experiment"] == experiment].reset_index(drop=True)
+        return self.results[self.results["experiment"] == experiment].reset_index(drop=True)
 
-    def line(self, experiment: str, run: str) -> pd.Series:
-        """One run's finite total loss over its first, by evaluation."""
-        long = history_long(self.history, self.chosen(experiment), scale="")
-        chosen = long[(long["run"] == run) & (long["term"] == "total")]
-        line = chosen.set_index("evaluation")["value"]
-        return line[np.isfinite(line)].sort_index()
-
-    def measure(self, experiment: str, run: str, measure: str = "ssim_luma") -> float:
-        """A measure of an image of Version 1 (nan where it was not measured)."""
-        of = self.quality
-        rows = of[(of["version"] == 1) & (of["experiment"] == experiment) & (of["run"] == run)]
-        return float(rows[measure].iloc[0]) if len(rows) else np.nan
+    @property
+    def pairs(self) -> pd.DataFrame:
+        """Measures of both versions (suffixes _1 and _2) of the same content and painting."""
+        first = self.chosen("paintings").dropna(subset="gram_distance")
+        return first.merge(self.quality, on=PAIR, suffixes=("_1", "_2"))
 
 
 def read_run(
@@ -65,10 +65,41 @@ def read_run(
 ) -> tuple[Run, dict[str, Any]]:
     """Data that the claims compare, and the facts of a run, from the files and settings that
     `Workflow.claims` names."""
-    timing = frames["timing"]
-    whole = timing[timing["evaluations_done"] == timing["evaluations"]]
-    run = Run(**dict(frames, timing=whole), architectures=settings["architectures"])
+    tables = dict(frames)
+    runs, history, quality = (tables.pop(name) for name in ("runs", "history", "quality"))
+    second, timing = quality["version"] == 2, tables["timing"]
+    images = quality[~second].drop_duplicates(RUN)[[*RUN, *MEASURE_LABELS]]
+    curves = pd.DataFrame(
+        [[*key, *curve(rows)] for key, rows in history.groupby(RUN)], columns=[*RUN, *CURVE]
+    )
+    results = runs.assign(
+        final=runs["total_loss_final"].where(runs["status"] == "finished", np.inf)
+    )
+    for columns in (curves, images):
+        results = results.merge(columns.astype(dict.fromkeys(RUN, object)), "left", on=RUN)
+    tables |= {
+        "results": results,
+        "quality": quality[second],
+        "timing": timing[timing["evaluations_done"] == timing["evaluations"]],
+    }
+    run = Run(**tables, architectures=settings["architectures"])
     return run, facts_of(run, settings)
+
+
+def curve(history: pd.DataFrame) -> tuple[float, ...]:
+    """CURVE of a run: its number of evaluations; of its finite total loss over the first: the last
+    value, the largest over the lowest so far, the last over the lowest; and the last and the
+    largest over the lowest so far once more, of its running median."""
+    ordered = history.sort_values("evaluation", kind="stable")
+    line = ordered["total"] / ordered["total"].iloc[0]
+    line = line[np.isfinite(line)]
+    recorded = history["evaluation"].nunique()
+    if line.empty:
+        return recorded, *[np.nan] * (len(CURVE) - 1)
+    smooth = smoothed(line)
+    rise, smooth_rise = ((values / values.cummin()).max() for values in (line, smooth))
+    last = line.iloc[-1]
+    return recorded, last, rise, last / line.min(), smooth.iloc[-1], smooth_rise
 
 
 def planned_facts(workflow: Any, on_gpu: bool) -> dict[str, Any]:
@@ -80,7 +111,6 @@ def planned_run(workflow: Any, device: str) -> Run:
     """A run that has not begun: its rows, each with 1 for what will be measured."""
     config, timing, video = workflow.config, workflow.config["timing"], workflow.config["video"]
     precision = config["stylised"]["precision"]
-    runs = pd.DataFrame(workflow.runs).assign(evaluations_done=1)
     stylised = _product(painting=workflow.shown, content=workflow.shown_contents)
     sizes = [config["contents"][name].get("size") or PHOTOGRAPH for name in stylised["content"]]
     # Of a shipped network the config doesn't say how long it was trained: less than an epoch.
@@ -93,11 +123,10 @@ def planned_run(workflow: Any, device: str) -> Run:
     first = timed["backbone"] != "network"
     filmed = [painting for painting, _ in workflow.filmed]
     return Run(
-        runs=runs,
-        history=runs[["experiment", "run"]].assign(evaluation=1, total=1.0),
-        quality=pd.concat([runs.assign(version=1), stylised.assign(version=2)]).assign(
-            ssim_luma=1.0
+        results=pd.DataFrame(workflow.runs).assign(
+            evaluations_done=1, **dict.fromkeys([*CURVE, *MEASURE_LABELS], 1.0)
         ),
+        quality=stylised,
         timing=timed.assign(
             version=first.map({True: 1, False: 2}),
             evaluations=timing["evaluations"],
@@ -135,14 +164,12 @@ def _product(**columns: Iterable[Any]) -> pd.DataFrame:
 
 def facts_of(run: Run, settings: Mapping[str, Any]) -> dict[str, Any]:
     """The facts of a run. settings: of `Workflow.claims`."""
-    first = run.quality[(run.quality["version"] == 1) & (run.quality["experiment"] == "paintings")]
-    second = run.quality[run.quality["version"] == 2]
     repeats = run.loss_timing.pivot_table(
         index="repeat", columns="content_loss", values="seconds"
     ).dropna()
     roles = run.architectures
     return {
-        "pairs": len(first.merge(second, on=PAIR)),
+        "pairs": len(run.pairs),
         "timed losses": set(run.loss_timing["content_loss"]),
         "loss repeats": len(repeats),
         "roles": {f"{role} {roles[role]}" for role in PAPER_ARCHITECTURES},
@@ -160,43 +187,37 @@ def _experiment_facts(run: Run) -> dict[str, Any]:
     """Backbones, evaluations and precision of each experiment, runs whose history is not whole, and
     what single experiments are about and have images of."""
     facts: dict[str, Any] = {}
-    images = run.quality[run.quality["version"] == 1].dropna(subset="ssim_luma")
-    measured = {}
     for name in EXPERIMENTS:
         chosen = run.chosen(name)
-        measured[name] = chosen[chosen["run"].isin(images.loc[images["experiment"] == name, "run"])]
-        lengths = run.history[run.history["experiment"] == name].groupby("run")["evaluation"]
-        done = chosen.set_index("run")["evaluations_done"]
-        whole = lengths.nunique().reindex(done.index, fill_value=0) >= done
+        cut = chosen["evaluations_recorded"].fillna(0) < chosen["evaluations_done"]
         facts |= {
             f"{name} backbones": set(chosen["architecture"] + " " + chosen["weights"]),
             f"{name} evaluations": int(chosen["evaluations"].min()) if len(chosen) else 0,
             f"{name} precision": set(chosen["precision"]),
-            f"{name} cut": [str(cut_run) for cut_run in done.index[~whole]],
+            f"{name} cut": [str(cut_run) for cut_run in chosen.loc[cut, "run"]],
         }
     backbones, losses = run.chosen("backbones"), run.chosen("losses")
-    optimizers, sizes = run.chosen("optimizers"), run.chosen("sizes")
-    finite = run.history[np.isfinite(run.history["total"])]
-    ended = finite.loc[finite["experiment"] == "losses", "run"]
-    authors, shown = (
-        rows[rows["rates"] == "authors"] for rows in (optimizers, measured["optimizers"])
-    )
-    vggs, contents = optimizers["architecture"].nunique(), run.chosen("initialisations")[PAIR]
+    optimizers, sizes, starts = (run.chosen(i) for i in ("optimizers", "sizes", "initialisations"))
+    authors = optimizers[optimizers["rates"] == "authors"]
+    vggs, contents = optimizers["architecture"].nunique(), starts[PAIR].drop_duplicates()
     return facts | {
         "backbones sizes": set(backbones["size"].astype(int)),
         "backbones roles": set(backbones["backbone"]),
-        "backbones measured": set(measured["backbones"]["backbone"]),
-        "losses measured": set(measured["losses"]["content_loss"]),
-        "losses kinds": set(losses.loc[losses["run"].isin(ended), "content_loss"]),
+        "backbones measured": set(_measured(backbones)["backbone"]),
+        "losses measured": set(_measured(losses)["content_loss"]),
+        "losses kinds": set(losses.loc[losses["end"].notna(), "content_loss"]),
         "optimizers run": _in_every(authors, "optimizer", ["architecture"], vggs),
-        "optimizers measured": _in_every(shown, "optimizer", ["architecture"], vggs),
+        "optimizers measured": _in_every(_measured(authors), "optimizer", ["architecture"], vggs),
         "optimizers equal": optimizers["evaluations"].nunique() == 1,
-        "starts": _in_every(
-            measured["initialisations"], "initialisation", PAIR, len(contents.drop_duplicates())
-        ),
+        "starts": _in_every(_measured(starts), "initialisation", PAIR, len(contents)),
         "sizes rates": set(sizes["rates"]),
         "sizes cases": set(sizes["backbone"] + " " + sizes["size"].astype(str)),
     }
+
+
+def _measured(results: pd.DataFrame) -> pd.DataFrame:
+    """The runs whose images were measured."""
+    return results.dropna(subset="ssim_luma")
 
 
 def _in_every(rows: pd.DataFrame, column: str, keys: list[str], groups: int) -> set[str]:

@@ -42,35 +42,29 @@ def network_is_faster(run: Run) -> Finding:
     timing = run.timing
     first = timing[timing["version"] == 1]
     fewest = int(first["evaluations"].min()) if len(first) else 0
-    finding, measured, intervals = Finding(), [], []
+    finding = Finding(heading=f"Version 1 at {fewest} evaluations over Version 2: ")
     for size in sorted({*PAPER_SIZES, *(int(size) for size in timing["size"])}):
         for backbone in PAPER_ARCHITECTURES:
             if (ratio := _times_as_fast(timing, backbone, "network", size)) is None:
                 continue
             name = f"{label(ARCHITECTURE_LABELS, run.architectures[backbone])} at {size}"
             text = f"{name}: {ratio.estimate:.3g}{TIMES}"
-            measured.append(text)
-            intervals.append(f"{name} {ratio.ends()}")
+            finding.add(text, f"{name} {ratio.ends()}")
             if size in PAPER_SIZES:
                 finding.require(ratio.side(LOWEST_SPEEDUP), text, text)
-    finding.measured = f"Version 1 at {fewest} evaluations over Version 2: " + "; ".join(measured)
-    finding.interval = ", ".join(intervals)
     return finding
 
 
 def alexnet_is_faster(run: Run) -> Finding:
     """Seconds with VGG-19 over those with AlexNet (Section V-B)."""
     first = run.timing[run.timing["version"] == 1]
-    finding, measured, intervals = Finding(), [], []
+    finding = Finding(heading="VGG over AlexNet at ")
     for size in sorted({int(size) for size in first["size"]}):
         if (ratio := _times_as_fast(first, "vgg", "alexnet", size)) is None:
             continue
-        measured.append(f"{size} pixels: {ratio.estimate:.2f}{TIMES}")
-        intervals.append(f"{size} pixels {ratio.ends()}")
+        finding.add(f"{size} pixels: {ratio.estimate:.2f}{TIMES}", f"{size} pixels {ratio.ends()}")
         if size == PAPER_SIZE and not ABOUT_FIVE[0] <= ratio.estimate <= ABOUT_FIVE[1]:
             finding.failures.append(f"AlexNet is {ratio.estimate:.2f} times as fast")
-    finding.measured = "VGG over AlexNet at " + ", ".join(measured)
-    finding.interval = ", ".join(intervals)
     return finding
 
 
@@ -87,14 +81,13 @@ def large_images_take_seconds(run: Run) -> Finding:
     """Seconds of the largest images that were stylised (Sections IV-B and V-A)."""
     pixels = run.stylised_runs["height"] * run.stylised_runs["width_px"]
     large = pixels >= min(FOUR_K[0] * FOUR_K[1], pixels.max())
-    finding, measured = Finding(interval="one measurement of each: no interval"), []
-    for _, row in run.stylised_runs[large].iterrows():
-        name, seconds = spoken(str(row["painting"])), f"{row['seconds']:.2f} s"
+    finding = Finding(interval="one measurement of each: no interval")
+    for row in run.stylised_runs[large].to_dict("records"):
+        name, seconds = spoken(row["painting"]), f"{row['seconds']:.2f} s"
         size = f"{row['width_px']:.0f}{TIMES}{row['height']:.0f}"
-        measured.append(f"{size} by {name} in {seconds} on {row['device']}")
+        finding.add(f"{size} by {name} in {seconds} on {row['device']}")
         if not row["seconds"] <= FOUR_K_SECONDS:
             finding.failures.append(f"{seconds} for {name}")
-    finding.measured = "; ".join(measured)
     return finding
 
 
@@ -102,37 +95,31 @@ def loss_functions_differ_in_time(run: Run) -> Finding:
     """Seconds and final losses by content loss (Figure 4)."""
     timing = run.loss_timing
     wide = timing.pivot_table(index="repeat", columns="content_loss", values="seconds")
-    finding, intervals = Finding(), []
+    finding = Finding()
     names = {loss: CONTENT_LOSS_LOOKS[loss].label for loss in CONTENT_LOSSES}
+    seconds = ", ".join(f"{names[i]} {wide[i].mean():.3g}" for i in CONTENT_LOSSES if i in wide)
+    finding.add(f"Seconds for {timing['evaluations'].iloc[0]:.0f} evaluations: {seconds}")
     for pair in itertools.product(("huber", "mse"), ("l1", "smooth_l1")):
         if not set(pair) <= set(wide):
             continue
         both = wide[[*pair]].dropna()
         gap = difference_interval(*(both[loss].to_numpy() for loss in pair))
         name = " minus ".join(names[loss] for loss in pair)
-        intervals.append(f"{name} {gap.ends(4)} s")
+        finding.add("", f"{name} {gap.ends(4)} s")
         finding.require(-gap.side(), f"{name}: takes longer", f"{name}: no clear difference")
-    lines = {
-        row["content_loss"]: run.line("losses", row["run"])
-        for _, row in run.chosen("losses").iterrows()
-    }
-    ends = {str(loss): float(line.iloc[-1]) for loss, line in lines.items() if len(line)}
-    factor = max(ends.values()) / min(ends.values()) if ends else 1.0
+    ends = run.chosen("losses").drop_duplicates("content_loss", keep="last")
+    ends = ends.set_index("content_loss")["end"].dropna()
+    trend = ", ".join(f"{CONTENT_LOSS_LOOKS[loss].label} {end:.2g}" for loss, end in ends.items())
+    finding.add(f"final relative loss: {trend}")
+    factor = ends.max() / ends.min()
     if factor > SAME_TREND:
         finding.failures.append(f"the final relative losses differ by a factor of {factor:.2g}")
-    seconds = ", ".join(f"{names[i]} {wide[i].mean():.3g}" for i in CONTENT_LOSSES if i in wide)
-    trend = ", ".join(f"{CONTENT_LOSS_LOOKS[loss].label} {end:.2g}" for loss, end in ends.items())
-    evaluations = int(timing["evaluations"].iloc[0])
-    finding.measured = (
-        f"Seconds for {evaluations} evaluations: {seconds}; final relative loss: {trend}"
-    )
-    finding.interval = ", ".join(intervals)
     return finding
 
 
 def videos_are_batched_and_kept(run: Run) -> Finding:
     """Frames per second by batch, and what videos keep of their source (Section IV-B 11)."""
-    finding, measured = Finding(), []
+    finding = Finding()
     wide = rates(run.speed)
     means = wide.mean()
     several = means[means.index > 1]
@@ -142,8 +129,9 @@ def videos_are_batched_and_kept(run: Run) -> Finding:
         ratio = ratio_interval(both[best].to_numpy(), both[1].to_numpy())
         device = str(run.speed["device"].iloc[0])
         shown = ", ".join(f"batch {batch} {rate:.3g}" for batch, rate in means.items())
-        measured.append(f"frames a second: {shown} on {device}")
-        finding.interval = f"batch {best} over batch 1 {ratio.ends(3)}"
+        finding.add(
+            f"frames a second: {shown} on {device}", f"batch {best} over batch 1 {ratio.ends(3)}"
+        )
         most = f"than single frames on {device} ({ratio.estimate:.2f}{TIMES} at best)"
         finding.require(
             ratio.side(1),
@@ -156,7 +144,7 @@ def videos_are_batched_and_kept(run: Run) -> Finding:
             continue
         name = f"{spoken(str(key[0]))} ({key[1]})"
         source, video = by_file["source"], by_file["video"]
-        measured.append(
+        finding.add(
             f"{name}: {video['frames_per_second']:.6g} frames a second, {video['frames']:.0f} "
             f"frames, {video['width']:.0f}{TIMES}{video['height']:.0f}"
         )
@@ -167,28 +155,23 @@ def videos_are_batched_and_kept(run: Run) -> Finding:
             if not abs(source[property_name] - video[property_name])
             <= SAME_RATE * abs(source[property_name])
         ]
-    finding.measured = "; ".join(measured)
     return finding
 
 
 def versions_differ(run: Run) -> Finding:
     """Style and outlines of both versions' images of the same content and painting (Figure 1)."""
-    quality = run.quality
-    first = quality[(quality["version"] == 1) & (quality["experiment"] == "paintings")]
-    both = first.merge(quality[quality["version"] == 2], on=PAIR, suffixes=("_1", "_2"))
-    finding, measured, intervals = Finding(), [], []
-    for measure, name, better in (
-        ("gram_distance", "style distance, Version 1 minus 2", 1),
-        ("edge_correlation", "edges kept, Version 2 minus 1", 2),
-    ) * (len(both) > 0):
-        columns = f"{measure}_{better}", f"{measure}_{3 - better}"
-        gap = _over_pairs(both.assign(gap=both[columns[0]] - both[columns[1]]))
-        measured.append(f"{name}: {gap.estimate:.2g}")
-        intervals.append(f"{name} {gap.ends(3)}")
-        nearer = -gap.side() if better == 1 else gap.side()
-        finding.require(nearer, f"{name} is {gap.estimate:.2g}", f"{name}: the interval holds 0")
-    finding.measured = f"Over {len(both)} pairs, " + "; ".join(measured)
-    finding.interval = ", ".join(intervals)
+    both = run.pairs
+    finding = Finding(heading=f"Over {len(both)} pairs, ")
+    if both.empty:
+        return finding
+    for measure, name, better, other, claimed in (
+        ("gram_distance", "style distance, Version 1 minus 2", 1, 2, -1),
+        ("edge_correlation", "edges kept, Version 2 minus 1", 2, 1, 1),
+    ):
+        gap = _over_pairs(both.assign(gap=both[f"{measure}_{better}"] - both[f"{measure}_{other}"]))
+        text = f"{name} is {gap.estimate:.2g}"
+        finding.add(f"{name}: {gap.estimate:.2g}", f"{name} {gap.ends(3)}")
+        finding.require(claimed * gap.side(), text, f"{name}: the interval holds 0")
     return finding
 
 
@@ -200,16 +183,11 @@ def _over_pairs(table: pd.DataFrame) -> Interval:
 
 def videos_stay_consistent(run: Run) -> Finding:
     """Warped errors of frames over the source's (Section VI-C)."""
-    finding, measured, intervals = Finding(), [], []
-    for painting, of_video in run.flicker.groupby("painting", sort=False):
-        ratios = of_video["ratio"].dropna().to_numpy()
-        if not len(ratios):
-            continue
-        name, mean = spoken(str(painting)), mean_interval(ratios)
-        measured.append(f"{name}: {mean.estimate:.2f}{TIMES} the source's")
-        intervals.append(f"{name} {mean.ends(2)}")
+    finding = Finding(heading="Warped error of stylised frames: ")
+    ratios = run.flicker.dropna(subset="ratio").groupby("painting", sort=False)["ratio"]
+    for painting, of_frames in ratios:
+        name, mean = spoken(str(painting)), mean_interval(of_frames)
+        finding.add(f"{name}: {mean.estimate:.2f}{TIMES} the source's", f"{name} {mean.ends()}")
         more = f"{name} flickers {mean.estimate:.2f}{TIMES} as much as its source"
         finding.require(-mean.side(FLICKER), more, more)
-    finding.measured = "Warped error of stylised frames: " + "; ".join(measured)
-    finding.interval = ", ".join(intervals)
     return finding
