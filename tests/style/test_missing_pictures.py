@@ -16,7 +16,7 @@ from triptych.style.data.missing import missing_among, missing_reason, write_mis
 from triptych.style.data.wikimedia import download_picture
 from triptych.style.network.network_files import save_network
 from triptych.style.report.figures_images import high_resolution_figure, styles_figure
-from triptych.style.report.panels import Files
+from triptych.style.report.panels import Files, Shown
 from triptych.style.report.runs import styles_long, stylised_long
 
 ALEXNET = str(Path(__file__).parents[2] / "resources/style/narrow_alexnet.safetensors")
@@ -74,9 +74,9 @@ def test_the_other_photographs_are_stylised_and_figures_name_the_missing_one():
     assert missing_among(results) == {"city": "answered 404"}
     files = Files(result=results, content=contents, painting=["waves.png"])
     large = stylised_long(runs, content="city", painting="waves", scale="custom")
-    figure = high_resolution_figure(large, files)
+    figure = high_resolution_figure(Shown(large, files))
     assert [text.get_text() for text in figure.findobj(Text)] == ["Missing: city. answered 404"]
-    figure = styles_figure(styles_long(runs, ["lake"], scale="custom"), files)
+    figure = styles_figure(Shown(styles_long(runs, ["lake"], scale="custom"), files))
     shown = [text.get_text() for text in figure.findobj(Text)]
     assert "Missing: city. answered 404" in shown and "Lake" in shown
 

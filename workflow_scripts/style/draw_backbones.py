@@ -9,6 +9,5 @@ from triptych.style.report.panels import Experiment
 with job(snakemake):
     output = snakemake.output
     shown = Experiment.read(snakemake.input, snakemake.params.scale)
-    write_figure(backbones_figure(shown.history, shown.files), shown.history, output.figure2)
-    figure = backbone_images_figure(shown.results, shown.files)
-    write_figure(figure, shown.results, output.figure3)
+    write_figure(backbones_figure(shown), shown.history, output.figure2)
+    write_figure(backbone_images_figure(shown), shown.long, output.figure3)

@@ -9,6 +9,5 @@ from triptych.style.report.panels import Experiment
 with job(snakemake):
     output = snakemake.output
     shown = Experiment.read(snakemake.input, snakemake.params.scale)
-    write_figure(optimizers_figure(shown.history, shown.files), shown.history, output.figure5)
-    figure = optimizer_images_figure(shown.results, shown.files)
-    write_figure(figure, shown.results, output.figure6)
+    write_figure(optimizers_figure(shown), shown.history, output.figure5)
+    write_figure(optimizer_images_figure(shown), shown.long, output.figure6)

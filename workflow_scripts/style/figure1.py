@@ -6,7 +6,7 @@ from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.report.palette import write_figure
 from triptych.style.report.figures_images import versions_figure
-from triptych.style.report.panels import Files
+from triptych.style.report.panels import Files, Shown
 from triptych.style.report.runs import versions_long
 
 with job(snakemake):
@@ -24,5 +24,4 @@ with job(snakemake):
         content=[inputs.content],
         painting=[inputs.painting],
     )
-    figure = versions_figure(versions, files)
-    write_figure(figure, versions, snakemake.output)
+    write_figure(versions_figure(Shown(versions, files)), versions, snakemake.output)

@@ -7,5 +7,4 @@ from triptych.style.report.panels import Experiment
 
 with job(snakemake):
     shown = Experiment.read(snakemake.input, snakemake.params.scale)
-    figure = paintings_figure(shown.results, shown.files)
-    write_figure(figure, shown.results, snakemake.output)
+    write_figure(paintings_figure(shown), shown.long, snakemake.output)

@@ -6,7 +6,7 @@ from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.report.palette import write_figure
 from triptych.style.report.figures_images import high_resolution_figure
-from triptych.style.report.panels import Files
+from triptych.style.report.panels import Files, Shown
 from triptych.style.report.runs import stylised_long
 
 with job(snakemake):
@@ -18,5 +18,4 @@ with job(snakemake):
         scale=snakemake.params.scale,
     )
     files = Files(result=[result], content=[inputs.content], painting=[inputs.painting])
-    figure = high_resolution_figure(long, files)
-    write_figure(figure, long, snakemake.output)
+    write_figure(high_resolution_figure(Shown(long, files)), long, snakemake.output)

@@ -9,6 +9,5 @@ from triptych.style.report.panels import Experiment
 
 with job(snakemake):
     shown = Experiment.read(snakemake.input, snakemake.params.scale)
-    figure = presets_figure(shown.results, shown.history, shown.files)
-    numbers = pd.concat([shown.results, shown.history], ignore_index=True)
-    write_figure(figure, numbers, snakemake.output)
+    numbers = pd.concat([shown.long, shown.history], ignore_index=True)
+    write_figure(presets_figure(shown), numbers, snakemake.output)

@@ -22,16 +22,10 @@ from triptych.style.report.figures_losses import (
     backbones_figure,
     optimizers_figure,
 )
-from triptych.style.report.panels import Files, Panel, picture_figure
+from triptych.style.report.panels import Experiment, Files, Panel, Shown, picture_figure
 from triptych.style.report.runs import history_long, results_long, styles_long
 
 EXPERIMENTS = made.runs_and_histories(evaluations=60)
-
-
-def drawn(name):
-    """An experiment's results, and its losses by evaluation."""
-    runs, history = EXPERIMENTS[name]
-    return results_long(runs, scale="demo"), history_long(history, runs, scale="demo")
 
 
 def files(folder, results):
@@ -39,6 +33,16 @@ def files(folder, results):
         result=made.pictures(folder / "results", results),
         content=made.pictures(folder / "contents", made.CONTENTS),
         painting=made.pictures(folder / "paintings", made.PAINTINGS),
+    )
+
+
+def experiment(name, pictures=None):
+    runs, history = EXPERIMENTS[name]
+    return Experiment(
+        long=results_long(runs, scale="demo"),
+        files=pictures or Files(),
+        runs=runs,
+        history=history_long(history, runs, scale="demo"),
     )
 
 
@@ -90,21 +94,20 @@ def test_the_detail_is_where_the_contours_are():
 
 
 def test_optimizers_have_a_row_for_each_kind_of_rates_and_say_how_they_ended(tmp_path):
-    long, _ = drawn("optimizers")
-    said = texts(optimizer_images_figure(long, files(tmp_path, set(long["run"]))))
+    pictures = files(tmp_path, EXPERIMENTS["optimizers"][0]["run"])
+    said = texts(optimizer_images_figure(experiment("optimizers", pictures)))
     assert said.count("L-BFGS") == said.count("Adam") == said.count("SGD") == 2
     rates = {f"VGG-19, {rates} rates" for rates in ("authors'", "tuned")}
     assert {*rates, "diverged: last good state"} <= set(said)
 
 
 def test_a_missing_result_is_named(tmp_path):
-    long, _ = drawn("paintings")
     with pytest.raises(ValueError, match="no result named 'swirls-lake'"):
-        paintings_figure(long, files(tmp_path, ["other"]))
+        paintings_figure(experiment("paintings", files(tmp_path, ["other"])))
 
 
 def test_loss_curves_draw_the_relative_totals():
-    axes = backbones_figure(drawn("backbones")[1], Files()).axes[0]
+    axes = backbones_figure(experiment("backbones")).axes[0]
     lines = {line.get_label(): np.asarray(line.get_ydata()) for line in axes.lines}
     history = EXPERIMENTS["backbones"][1]
     totals = history[history["run"] == "vgg"]["total"].to_numpy()
@@ -114,7 +117,7 @@ def test_loss_curves_draw_the_relative_totals():
 
 def test_a_run_that_diverged_ends_in_a_cross():
     history = EXPERIMENTS["optimizers"][1]
-    authors, tuned = optimizers_figure(drawn("optimizers")[1], Files()).axes
+    authors, tuned = optimizers_figure(experiment("optimizers")).axes
     assert not [line for line in authors.lines if line.get_marker() == "x"]
     (cross,) = [line for line in tuned.lines if line.get_marker() == "x"]
     last = history[history["run"] == "sgd-tuned"]["evaluation"].max()
@@ -129,7 +132,7 @@ def test_each_photograph_stands_below_the_painting_that_its_network_learned_from
     pairs = list(zip(long["painting"], long["content"], strict=True))
     assert pairs == list(zip(["swirls", "waves"], made.CONTENTS, strict=True))
     found = files(tmp_path, [f"{painting}/{content}" for painting, content in pairs])
-    figure = styles_figure(long, found)
+    figure = styles_figure(Shown(long, found))
     shown = [np.asarray(axes.get_images()[0].get_array()) for axes in figure.axes]
     for result, (painting, content) in zip(shown[2:], pairs, strict=True):
         given = found.picture("result", f"{painting}/{content}")

@@ -10,7 +10,7 @@ import pandas as pd
 
 from triptych.style.optimise.choices import NOTEBOOK, timed_choices
 from triptych.style.report.labels import MEASURE_LABELS
-from triptych.style.report.runs import smoothed
+from triptych.style.report.runs import smoothed, with_measures
 from triptych.style.report.tables import PAPER_ARCHITECTURES, is_gpu
 
 PAPER_SIZE = 512
@@ -68,17 +68,14 @@ def read_run(
     tables = dict(frames)
     runs, history, quality = (tables.pop(name) for name in ("runs", "history", "quality"))
     second, timing = quality["version"] == 2, tables["timing"]
-    images = quality[~second].drop_duplicates(RUN)[[*RUN, *MEASURE_LABELS]]
     curves = pd.DataFrame(
         [[*key, *curve(rows)] for key, rows in history.groupby(RUN)], columns=[*RUN, *CURVE]
     )
     results = runs.assign(
         final=runs["total_loss_final"].where(runs["status"] == "finished", np.inf)
-    )
-    for columns in (curves, images):
-        results = results.merge(columns.astype(dict.fromkeys(RUN, object)), "left", on=RUN)
+    ).merge(curves.astype(dict.fromkeys(RUN, object)), "left", on=RUN)
     tables |= {
-        "results": results,
+        "results": with_measures(results, quality),
         "quality": quality[second],
         "timing": timing[timing["evaluations_done"] == timing["evaluations"]],
     }

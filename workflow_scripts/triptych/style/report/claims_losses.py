@@ -35,7 +35,7 @@ def backbones_share_a_trend(run: Run) -> Finding:
     finding = Finding(interval="one run of each backbone: no interval")
     chosen = run.chosen("backbones")
     for row in chosen.to_dict("records"):
-        name = backbone_name(row["architecture"], row["weights"])
+        name = backbone_name(row)
         if row["status"] != "finished":
             finding.failures.append(f"{name} {row['status'].replace('_', ' ')}")
         if np.isnan(row["end"]):
@@ -151,11 +151,10 @@ def _by_vgg(run: Run) -> list[tuple[str, pd.DataFrame]]:
     return [(label(ARCHITECTURE_LABELS, str(name)), rows) for name, rows in grouped]
 
 
-def _at_authors_rates(rows: pd.DataFrame) -> dict[Any, dict[str, Any]]:
+def _at_authors_rates(rows: pd.DataFrame) -> dict[str, dict[Any, Any]]:
     """The runs at the authors' rates by optimizer."""
     authors = rows[rows["rates"] == "authors"].drop_duplicates("optimizer")
-    by_name: dict[Any, dict[str, Any]] = authors.set_index("optimizer", drop=False).to_dict("index")
-    return by_name
+    return {row["optimizer"]: row for row in authors.to_dict("records")}
 
 
 def _add_final_losses(finding: Finding, name: str, rows: pd.DataFrame) -> None:
@@ -194,12 +193,12 @@ def content_start_keeps_structure(run: Run) -> Finding:
 def alexnet_fails_when_scaled(run: Run) -> Finding:
     """Whether runs end far above their lowest loss: AlexNet at 1024 pixels alone (Section V-B)."""
     finding = Finding(interval=ONCE)
-    runs = run.chosen("sizes").drop_duplicates(["backbone", "size"])
-    by_case = runs.set_index(["backbone", "size"]).to_dict("index")
+    runs = run.chosen("sizes").drop_duplicates(["backbone", "size"]).to_dict("records")
+    by_case = {(row["backbone"], row["size"]): row for row in runs}
     for (role, size), loses in SCALED.items():
         if not (row := by_case.get((role, size))):
             continue
-        name = f"{backbone_name(row['architecture'], row['weights'])} at {size} pixels"
+        name = f"{backbone_name(row)} at {size} pixels"
         ends = f"ends at {row['over_lowest']:.3g}{TIMES} its lowest"
         finding.add(f"{name}: {row['status'].replace('_', ' ')}, {ends}")
         lost = row["status"] != "finished" or row["over_lowest"] >= LOST

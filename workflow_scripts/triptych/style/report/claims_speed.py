@@ -107,11 +107,11 @@ def loss_functions_differ_in_time(run: Run) -> Finding:
         name = " minus ".join(names[loss] for loss in pair)
         finding.add("", f"{name} {gap.ends(4)} s")
         finding.require(-gap.side(), f"{name}: takes longer", f"{name}: no clear difference")
-    ends = run.chosen("losses").drop_duplicates("content_loss", keep="last")
-    ends = ends.set_index("content_loss")["end"].dropna()
+    lines = run.chosen("losses").dropna(subset="end")
+    ends = dict(zip(lines["content_loss"], lines["end"], strict=True))
     trend = ", ".join(f"{CONTENT_LOSS_LOOKS[loss].label} {end:.2g}" for loss, end in ends.items())
     finding.add(f"final relative loss: {trend}")
-    factor = ends.max() / ends.min()
+    factor = lines["end"].max() / lines["end"].min()
     if factor > SAME_TREND:
         finding.failures.append(f"the final relative losses differ by a factor of {factor:.2g}")
     return finding

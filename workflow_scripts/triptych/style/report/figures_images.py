@@ -1,18 +1,17 @@
 """Figures of images: 1, 3, 6, 7 and 8, every style, presets and initialisations."""
 
 import itertools
-from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
 
-import matplotlib
 import numpy as np
-import pandas as pd
 from matplotlib.figure import Figure
 
-from triptych.report.palette import STYLE, label, spoken
+from triptych.report.palette import label, spoken
 from triptych.report.tables import TIMES
 from triptych.report.timings import duration
 from triptych.style.data.image_files import luma
-from triptych.style.report.figures_losses import LOSS_LABEL, draw_loss
+from triptych.style.report.figures_losses import draw_panels, panel_of_term
 from triptych.style.report.labels import (
     INITIALISATION_LABELS,
     OPTIMIZER_LOOKS,
@@ -21,8 +20,15 @@ from triptych.style.report.labels import (
     PRESET_LOOKS,
     RATES_LABELS,
 )
-from triptych.style.report.panels import Files, Panel, Picture, picture_figure, saying_missing
-from triptych.style.report.runs import backbone_name, measured
+from triptych.style.report.panels import (
+    Experiment,
+    Panel,
+    Picture,
+    Shown,
+    picture_figure,
+    saying_missing,
+)
+from triptych.style.report.runs import Row, backbone_name, in_order, rates_name
 
 STYLES_IN_A_ROW = 4
 
@@ -31,43 +37,44 @@ DETAIL_SHARE = 6
 
 
 @saying_missing
-def versions_figure(long: pd.DataFrame, files: Files) -> Figure:
+def versions_figure(shown: Shown) -> Figure:
     """Figure 1: both versions of one content and style, side by side.
 
-    long: as `versions_long` returns it. files: images by run, and by painting and content.
+    Its numbers are those of `versions_long`, its results named by run, and by painting and content.
     """
-    run, second = long.iloc[0], long[long["version"] == 2]
-    origin = label(ORIGIN_LABELS, str(second["origin"].iloc[0]))
-    panels = _sources(run, files)
-    for cells, title, name in (
-        (long[long["version"] == 1], "Version 1", f"images/{run['run']}"),
-        (second, f"Version 2 ({origin})", f"{run['painting']}/{run['content']}"),
+    values: Any = shown.long.pivot_table(index="version", columns="measure", values="value")
+    first, second = shown.long.drop_duplicates("version").to_dict("records")
+    panels = shown.sources(first)
+    for version, title, name in (
+        (1, "Version 1", f"images/{first['run']}"),
+        (2, f"Version 2 ({_origin(second)})", f"{first['painting']}/{first['content']}"),
     ):
-        note, structure = duration(measured(cells, "seconds")), measured(cells, "ssim_luma")
-        if not np.isnan(structure):
-            note += f", structure kept {structure:.2f}"
-        panels.append(Panel(files.picture("result", name), title, note))
+        numbers = values.loc[version].dropna()
+        note = duration(numbers["seconds"])
+        if "ssim_luma" in numbers:
+            note += f", structure kept {numbers['ssim_luma']:.2f}"
+        panels.append(Panel(shown.files.picture("result", name), title, note))
     return picture_figure([panels])[0]
 
 
 @saying_missing
-def styles_figure(long: pd.DataFrame, files: Files) -> Figure:
+def styles_figure(shown: Shown) -> Figure:
     """Version 2 in every style: each painting, and below it a photograph stylised towards it.
 
-    long: as `styles_long` returns it. files: images by painting and content.
+    Its numbers are those of `styles_long`, its results named by painting and content.
     """
     above, below = [], []
-    for _, row in long.iterrows():
-        painting, content = str(row["painting"]), str(row["content"])
-        result = files.picture("result", f"{painting}/{content}")
-        picture = cropped(files.picture("painting", painting), result)
+    for row in shown.long.to_dict("records"):
+        painting, content = row["painting"], row["content"]
+        result = shown.files.picture("result", f"{painting}/{content}")
+        picture = cropped(shown.files.picture("painting", painting), result)
         above.append(Panel(picture, spoken(painting), "painting"))
-        note = f"{label(ORIGIN_LABELS, str(row['origin']))}, {duration(float(row['value']))}"
+        note = f"{_origin(row)}, {duration(row['value'])}"
         below.append(Panel(result, spoken(content), note))
-    rows = []
-    for first in range(0, len(above), STYLES_IN_A_ROW):
-        part = slice(first, first + STYLES_IN_A_ROW)
-        rows += [above[part], below[part]]
+    parts = [
+        slice(first, first + STYLES_IN_A_ROW) for first in range(0, len(above), STYLES_IN_A_ROW)
+    ]
+    rows = [panels[part] for part in parts for panels in (above, below)]
     return picture_figure(rows, tallest=2.1)[0]
 
 
@@ -80,107 +87,86 @@ def cropped(picture: Picture, like: Picture) -> Picture:
 
 
 @saying_missing
-def backbone_images_figure(long: pd.DataFrame, files: Files) -> Figure:
-    """Figure 3: content, style and the result with each backbone.
-
-    long: as `results_long` returns it, for the experiment `backbones`.
-    """
-    runs = long.drop_duplicates("run")
-    results = [
-        _result(long, run, files, backbone_name(run["architecture"], run["weights"]))
-        for _, run in runs.iterrows()
-    ]
-    return picture_figure([[*_sources(runs.iloc[0], files), *results]])[0]
+def backbone_images_figure(shown: Experiment) -> Figure:
+    """Figure 3: content, style and the result with each backbone."""
+    return picture_figure([shown.row(shown.runs, title=backbone_name)])[0]
 
 
 @saying_missing
-def optimizer_images_figure(long: pd.DataFrame, files: Files) -> Figure:
+def optimizer_images_figure(shown: Experiment) -> Figure:
     """Figure 6: a row for the authors' and for tuned rates on each backbone: content, style and the
     result of each optimizer."""
-    runs = _in_order(long.drop_duplicates("run"), "optimizer", OPTIMIZER_LOOKS)
-    runs = _in_order(runs, "rates", RATES_LABELS)
-    rows, labels = [], []
-    for _, of_row in runs.groupby(["architecture", "weights", "rates"], sort=False):
-        first = of_row.iloc[0]
-        results = [
-            _result(long, run, files, OPTIMIZER_LOOKS[run["optimizer"]].label)
-            for _, run in of_row.iterrows()
-        ]
-        rows.append([*_sources(first, files), *results])
-        name = backbone_name(first["architecture"], first["weights"])
-        labels.append(f"{name}, {RATES_LABELS[first['rates']]}")
-    return picture_figure(rows, row_labels=labels, tallest=2.1)[0]
+    runs = in_order(shown.runs, "optimizer", OPTIMIZER_LOOKS)
+    runs = in_order(runs, "rates", RATES_LABELS)
+    rows = {
+        rates_name(of_row.iloc[0].to_dict()): shown.row(
+            of_row, title=lambda run: OPTIMIZER_LOOKS[run["optimizer"]].label
+        )
+        for _, of_row in runs.groupby(["architecture", "weights", "rates"], sort=False)
+    }
+    return picture_figure([*rows.values()], row_labels=[*rows], tallest=2.1)[0]
 
 
 @saying_missing
-def initialisations_figure(long: pd.DataFrame, files: Files) -> Figure:
+def initialisations_figure(shown: Experiment) -> Figure:
     """The result from each initialisation, with the structure of the content that it kept."""
-    runs = _in_order(long.drop_duplicates("run"), "initialisation", INITIALISATION_LABELS)
-    panels = _sources(runs.iloc[0], files)
-    for _, run in runs.iterrows():
-        ssim = measured(long, "ssim_luma", run=run["run"])
-        note = "" if np.isnan(ssim) else f"structure kept (SSIM) {ssim:.2f}"
-        title = f"From {INITIALISATION_LABELS[run['initialisation']]}"
-        panels.append(_result(long, run, files, title, note))
+
+    def note(run: Row) -> str:
+        ssim = run["ssim_luma"]
+        return "" if np.isnan(ssim) else f"structure kept (SSIM) {ssim:.2f}"
+
+    panels = shown.row(
+        in_order(shown.runs, "initialisation", INITIALISATION_LABELS),
+        title=lambda run: f"From {INITIALISATION_LABELS[run['initialisation']]}",
+        note=note,
+    )
     return picture_figure([panels])[0]
 
 
 @saying_missing
-def presets_figure(long: pd.DataFrame, history: pd.DataFrame, files: Files) -> Figure:
-    """The result of each preset above its losses.
+def presets_figure(shown: Experiment) -> Figure:
+    """The result of each preset above its losses."""
 
-    long, history: as `results_long` and `history_long` return them for `presets`.
-    """
-    runs = _in_order(long.drop_duplicates("run"), "preset", PRESET_LOOKS)
-    panels = _sources(runs.iloc[0], files)
-    for _, run in runs.iterrows():
+    def title(run: Row) -> str:
         # Runs of other experiments that are shown here have names of their own.
-        of_preset = run["run"] == run["preset"]
-        title = f"Preset {run['preset']}" if of_preset else spoken(str(run["run"]))
-        panels.append(_result(long, run, files, title))
-    figure, axes = picture_figure([panels], charts=2)
-    with matplotlib.rc_context(STYLE):
-        for chart, term in zip(axes, ("style", "content"), strict=True):
-            for colour, name in zip(itertools.cycle(PALETTE), runs["run"], strict=False):
-                line = history[(history["term"] == term) & (history["run"] == name)]
-                draw_loss(chart, line, color=colour, label=name)
-            chart.set_title(f"{term} loss".capitalize())
-            chart.set_xlabel("evaluations")
-            chart.set_ylabel(LOSS_LABEL)
-        axes[0].legend(loc="upper right")
+        return f"Preset {run['run']}" if run["run"] == run["preset"] else spoken(run["run"])
+
+    runs = in_order(shown.runs, "preset", PRESET_LOOKS)
+    colours = dict(zip(runs["run"], itertools.cycle(PALETTE), strict=False))
+    figure, charts = picture_figure([shown.row(runs, title)], charts=2)
+    history = in_order(shown.history, "run", runs["run"])
+    lines = history[history["term"] != "total"]
+    names = {"label": lines["run"], "colour": lines["run"].map(colours)}
+    draw_panels(charts, lines.assign(**names, panel=panel_of_term(lines)))
+    charts[0].legend(loc="upper right")
     return figure
 
 
 @saying_missing
-def paintings_figure(long: pd.DataFrame, files: Files) -> Figure:
+def paintings_figure(shown: Experiment) -> Figure:
     """Figure 7: the content and the style images above the results of Version 1."""
-    runs = long.drop_duplicates("painting")
+    runs = shown.runs.drop_duplicates("painting")
     runs = runs[runs["content"] == runs["content"].iloc[0]]
-    top: list[Panel | None] = [_sources(runs.iloc[0], files)[0]]
-    bottom: list[Panel | None] = [None]
-    for _, run in runs.iterrows():
-        top.append(_sources(run, files)[1])
-        bottom.append(_result(long, run, files, "Version 1"))
-    return picture_figure([top, bottom], tallest=2.2)[0]
+    content, _, *results = shown.row(runs, title=lambda run: "Version 1")
+    styles = [shown.sources(run)[1] for run in runs.to_dict("records")]
+    return picture_figure([[content, *styles], [None, *results]], tallest=2.2)[0]
 
 
 @saying_missing
-def high_resolution_figure(long: pd.DataFrame, files: Files) -> Figure:
+def high_resolution_figure(shown: Shown) -> Figure:
     """Figure 8: a large content image, the style and the result of Version 2, with a detail.
 
-    long: as `stylised_long` returns it. The detail is where the content image has most contours.
+    Its number is that of `stylised_long`. The detail is where the content image has most contours.
     """
-    numbers = long.iloc[0]
-    content, painting = str(numbers["content"]), str(numbers["painting"])
-    before, style = files.picture("content", content), files.picture("painting", painting)
-    after = files.picture("result", content)
+    (row,) = shown.long.to_dict("records")
+    content, style = shown.sources(row)
+    before, after = content.image, shown.files.picture("result", row["content"])
     mark = busiest_window(before)
-    origin = label(ORIGIN_LABELS, str(numbers["origin"]))
-    speed = f"{_size(after)} in {duration(float(numbers['value']))}"
+    speed = f"{_size(after)} in {duration(row['value'])}"
     images = [
-        Panel(before, "Content", f"{spoken(content)}, {_size(before)}", mark),
-        Panel(after, f"Version 2 ({origin})", speed, mark),
-        Panel(style, "Style", f"{spoken(painting)}, {_size(style)}"),
+        replace(content, note=f"{content.note}, {_size(before)}", mark=mark),
+        Panel(after, f"Version 2 ({_origin(row)})", speed, mark),
+        replace(style, note=f"{style.note}, {_size(style.image)}"),
     ]
     details = [
         Panel(_cut(before, mark), "Detail of the content"),
@@ -203,29 +189,8 @@ def busiest_window(picture: Picture) -> tuple[int, int, int, int]:
     return max(places, key=lambda mark: float(_cut(contours, mark).mean()))
 
 
-def _in_order(runs: pd.DataFrame, column: str, labels: Iterable[str]) -> pd.DataFrame:
-    """The runs in the order that their labels have."""
-    return runs.sort_values(column, key=lambda names: names.map(list(labels).index), kind="stable")
-
-
-def _sources(run: pd.Series, files: Files) -> list[Panel]:
-    """The content and the style image of a run."""
-    content, painting = str(run["content"]), str(run["painting"])
-    return [
-        Panel(files.picture("content", content), "Content", spoken(content)),
-        Panel(files.picture("painting", painting), "Style", spoken(painting)),
-    ]
-
-
-def _result(long: pd.DataFrame, run: pd.Series, files: Files, title: str, note: str = "") -> Panel:
-    """A run's image; without a note with its final loss and seconds, or how it ended."""
-    if not note and run["status"] != "finished":
-        note = str(run["status"]).replace("_", " ") + ": last good state"
-    if not note:
-        loss = measured(long, "relative_loss_final", run=run["run"])
-        seconds = duration(measured(long, "seconds", run=run["run"]))
-        note = f"loss {loss:.2g} {'of' if loss <= 1 else 'times'} the first, {seconds}"
-    return Panel(files.picture("result", str(run["run"])), title, note)
+def _origin(row: Row) -> str:
+    return label(ORIGIN_LABELS, row["origin"])
 
 
 def _cut(picture: Picture, mark: tuple[int, int, int, int]) -> Picture:

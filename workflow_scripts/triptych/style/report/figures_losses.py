@@ -4,33 +4,31 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from triptych.report.palette import INK, MUTED, STYLE, legend_below, spoken
+from triptych.report.palette import INK, MUTED, legend_below, spoken, styled
 from triptych.report.statistics import ratio_interval
 from triptych.report.tables import with_cells
 from triptych.style.report.labels import (
     BACKBONE_COLOURS,
     CONTENT_LOSS_LOOKS,
     OPTIMIZER_LOOKS,
-    RATES_LABELS,
     TERM_COLOURS,
+    Look,
 )
 from triptych.style.report.panels import (
-    Files,
+    Experiment,
     Panel,
     picture_figure,
     read_picture,
     saying_missing,
 )
-from triptych.style.report.runs import backbone_name
+from triptych.style.report.runs import backbone_name, in_order, rates_name
 
-LOSS_LABEL = "loss / first total loss"
 BASELINE = "mse"
 NO_DIFFERENCE = "no difference"
 SMOOTHING = 0.05
@@ -38,61 +36,72 @@ SMOOTHING = 0.05
 
 
 @saying_missing
-def backbones_figure(long: pd.DataFrame, files: Files) -> Figure:
-    """Figure 2: the total loss by backbone, and what it is made of; logarithmic axes.
-
-    long: as `history_long` returns it, for the experiment `backbones`. files: its pictures.
-    """
-    lines = long.sort_values("backbone", ascending=False, kind="stable").assign(
-        label=long.apply(lambda run: backbone_name(run["architecture"], run["weights"]), axis=1),
-        colour=long["backbone"].map(BACKBONE_COLOURS),
+def backbones_figure(shown: Experiment) -> Figure:
+    """Figure 2: the total loss by backbone, and what it is made of; logarithmic axes."""
+    lines = shown.history.sort_values("backbone", ascending=False, kind="stable")
+    return _loss_figure(
+        lines.assign(
+            panel=panel_of_term(lines),
+            label=[backbone_name(run) for run in lines.to_dict("records")],
+            colour=lines["backbone"].map(BACKBONE_COLOURS),
+        )
     )
-    terms = ("total", "style", "content")
-    panels = [(f"{term} loss".capitalize(), lines[lines["term"] == term]) for term in terms]
-    return _loss_panels(panels)
 
 
 @saying_missing
-def optimizers_figure(long: pd.DataFrame, files: Files) -> Figure:
+def optimizers_figure(shown: Experiment) -> Figure:
     """Figure 5: the total loss by optimizer, a panel for the authors' and for tuned rates on each
-    backbone. long: as `history_long` returns it, for `optimizers`. files: its pictures."""
-    totals = long[long["term"] == "total"]
-    totals = totals.assign(
-        label=[OPTIMIZER_LOOKS[name].label for name in totals["optimizer"]],
-        colour=[OPTIMIZER_LOOKS[name].colour for name in totals["optimizer"]],
-    )
-    panels = []
-    for _, lines in totals.groupby(["architecture", "weights", "rates"], sort=False):
-        first = lines.iloc[0]
-        name = backbone_name(first["architecture"], first["weights"])
-        panels.append((f"{name}, {RATES_LABELS[first['rates']]}", lines))
-    return _loss_panels(panels)
+    backbone."""
+    totals = shown.history[shown.history["term"] == "total"]
+    panels = [rates_name(run) for run in totals.to_dict("records")]
+    return _loss_figure(with_looks(totals, "optimizer", OPTIMIZER_LOOKS).assign(panel=panels))
 
 
-def _loss_panels(panels: Sequence[tuple[str, pd.DataFrame]]) -> Figure:
-    """Loss curves in panels side by side, with the columns `label` and `colour` for each run."""
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(max(1.2 + 3.7 * len(panels), 8.6), 3.4), layout="constrained")
-        row = list(figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0])
-        for axes, (title, lines) in zip(row, panels, strict=True):
-            for _, line in lines.groupby("run", sort=False):
-                first = line.iloc[0]
-                draw_loss(axes, line, color=first["colour"], label=first["label"])
-            axes.set_title(title)
-            axes.set_xlabel("evaluations")
-        row[0].set_ylabel(LOSS_LABEL)
-        legend_below(figure, row, columns=4)
+def _loss_figure(lines: pd.DataFrame) -> Figure:
+    """Loss curves in panels side by side, as `draw_panels` draws them."""
+    count = lines["panel"].nunique()
+    figure = Figure(figsize=(max(1.2 + 3.7 * count, 8.6), 3.4), layout="constrained")
+    row = list(figure.subplots(1, count, sharex=True, sharey=True, squeeze=False)[0])
+    draw_panels(row, lines)
+    legend_below(figure, row, columns=4)
     return figure
 
 
-def draw_loss(axes: Axes, line: pd.DataFrame, *, color: str, label: str, **how: Any) -> None:
+def with_looks(lines: pd.DataFrame, column: str, looks: Mapping[str, Look]) -> pd.DataFrame:
+    """Lines with the label, colour and dash of the methods that a column names."""
+    columns = {
+        name: [getattr(looks[method], name) for method in lines[column]]
+        for name in ("label", "colour", "dash")
+    }
+    return lines.assign(**columns)
+
+
+def panel_of_term(lines: pd.DataFrame) -> pd.Series:
+    """Titles of panels by the losses' terms: `Style loss`."""
+    return lines["term"].str.capitalize() + " loss"
+
+
+def draw_panels(axes: Sequence[Axes], lines: pd.DataFrame) -> None:
+    """Draw losses, rows of `history_long` with `panel` (its title), `label`, `colour` and perhaps
+    `dash`: a panel each on these axes, a line for each run."""
+    for panel, (title, of_panel) in zip(axes, lines.groupby("panel", sort=False), strict=True):
+        for _, line in of_panel.groupby("run", sort=False):
+            _draw_loss(panel, line)
+        panel.set(title=title, xlabel="evaluations")
+    axes[0].set_ylabel("loss / first total loss")
+
+
+def _draw_loss(axes: Axes, line: pd.DataFrame) -> None:
     """One run's loss against evaluations on a logarithmic axis; what is 0 or not finite is left
     out, and a run that ended so has a cross at its last finite loss."""
+    first = line.iloc[0]
+    how = {"color": first["colour"], "linestyle": first.get("dash", "solid")}
     finite = line[np.isfinite(line["value"]) & (line["value"] > 0)].sort_values("evaluation")
-    axes.plot(finite["evaluation"], finite["value"], color=color, linewidth=1.5, label=label, **how)
-    if len(finite) and line["status"].iloc[0] != "finished":
-        last, named = finite.iloc[-1], "stopped: diverged or not finite"
-        axes.plot(last["evaluation"], last["value"], "x", color=color, markersize=7, label=named)
+    axes.plot(finite["evaluation"], finite["value"], linewidth=1.5, label=first["label"], **how)
+    if len(finite) and first["status"] != "finished":
+        end = finite.tail(1)
+        how = {"color": first["colour"], "label": "stopped: diverged or not finite"}
+        axes.plot(end["evaluation"], end["value"], "x", markersize=7, **how)
     logarithmic(axes)
     axes.grid(axis="x", visible=False)
     axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
@@ -149,29 +158,21 @@ def time_verdict(low: float, high: float) -> str:
     return "faster" if high < 0 else NO_DIFFERENCE
 
 
+@styled
 def loss_times_figure(times: pd.DataFrame, trends: pd.DataFrame) -> Figure:
     """Figure 4: seconds by content loss (axis from zero), their paired differences with
     intervals, and the loss that each of them reaches.
 
     times: as `loss_times_long` returns it. trends: `history_long` of the experiment `losses`.
     """
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(9.0, 3.5), layout="constrained")
-        left, middle, right = figure.subplots(1, 3, width_ratios=(1.05, 1, 1.15))
-        _seconds(left, times[times["statistic"] == "seconds"])
-        _differences(middle, times[times["statistic"] == "difference_percent"])
-        totals = trends[trends["term"] == "total"]
-        for loss in _in_order(totals):
-            look = CONTENT_LOSS_LOOKS[loss]
-            draw_loss(
-                right,
-                totals[totals["content_loss"] == loss],
-                color=look.colour,
-                label=look.label,
-                linestyle=look.dash,
-            )
-        right.set(title="Total loss", xlabel="evaluations", ylabel=LOSS_LABEL)
-        right.legend(loc="upper right")
+    figure = Figure(figsize=(9.0, 3.5), layout="constrained")
+    left, middle, right = figure.subplots(1, 3, width_ratios=(1.05, 1, 1.15))
+    _seconds(left, times[times["statistic"] == "seconds"])
+    _differences(middle, times[times["statistic"] == "difference_percent"])
+    totals = in_order(trends[trends["term"] == "total"], "content_loss", CONTENT_LOSS_LOOKS)
+    lines = with_looks(totals, "content_loss", CONTENT_LOSS_LOOKS)
+    draw_panels([right], lines.assign(panel=panel_of_term(lines)))
+    right.legend(loc="upper right")
     return figure
 
 
@@ -234,36 +235,36 @@ def training_long(losses: pd.DataFrame, selection: pd.DataFrame, *, scale: str) 
     return together
 
 
+@styled
 def training_figure(long: pd.DataFrame, samples: Mapping[str, Path]) -> Figure:
     """Losses in training and on held-out images, below pairs of a training image and its stylised
     version. long: as `training_long` returns it. samples: sample sheets by their title."""
     rows = [[Panel(read_picture(path), title)] for title, path in samples.items()]
     figure, (left, right) = picture_figure(rows, tallest=3.4, charts=2)
-    training, held_out = long[long["on"] == "training"], long[long["on"] == "held-out"]
-    with matplotlib.rc_context(STYLE):
-        for _, line in training.groupby(["painting", "term"], sort=False):
-            line, term = line.sort_values("batch"), str(line["term"].iloc[0])
-            colour = TERM_COLOURS[term]
-            median = line["value"].rolling(max(int(SMOOTHING * len(line)), 1), 1).median()
-            left.plot(line["batch"], line["value"], color=colour, linewidth=0.5, alpha=0.25)
-            named = None if term in left.get_legend_handles_labels()[1] else term
-            left.plot(line["batch"], median, color=colour, linewidth=1.6, label=named)
-        for painting, line in held_out[held_out["term"] == "total"].groupby("painting", sort=False):
-            line = line.sort_values("batch")
-            chosen = line[line["chosen"]]
-            right.plot(
-                line["batch"], line["value"], "o-", markersize=3.5, label=spoken(str(painting))
-            )
-            right.plot(chosen["batch"], chosen["value"], "o", **RING, label="chosen")
-        left.set(title="Training loss", ylabel="weighted loss")
-        right.set_title("Held-out loss by checkpoint")
-        for axes in (left, right):
-            logarithmic(axes)
-            axes.set_xlabel("batches")
-            axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-            axes.xaxis.set_major_formatter(FuncFormatter(lambda batch, _: f"{batch:,.0f}"))
-            axes.grid(axis="x", visible=False)
-            axes.legend(loc="best", fontsize=7.2, frameon=True, framealpha=0.85, edgecolor="none")
+    training, held_out = (
+        long[long["on"] == part].sort_values("batch", kind="stable")
+        for part in ("training", "held-out")
+    )
+    for (_, term), line in training.groupby(["painting", "term"], sort=False):
+        colour = TERM_COLOURS[str(term)]
+        median = line["value"].rolling(max(int(SMOOTHING * len(line)), 1), 1).median()
+        left.plot(line["batch"], line["value"], color=colour, linewidth=0.5, alpha=0.25)
+        named = None if term in left.get_legend_handles_labels()[1] else term
+        left.plot(line["batch"], median, color=colour, linewidth=1.6, label=named)
+    totals = held_out[held_out["term"] == "total"]
+    for painting, line in totals.groupby("painting", sort=False):
+        name, chosen = spoken(str(painting)), line[line["chosen"]]
+        right.plot(line["batch"], line["value"], "o-", markersize=3.5, label=name)
+        right.plot(chosen["batch"], chosen["value"], "o", **RING, label="chosen")
+    left.set(title="Training loss", ylabel="weighted loss")
+    right.set_title("Held-out loss by checkpoint")
+    for axes in (left, right):
+        logarithmic(axes)
+        axes.set_xlabel("batches")
+        axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda batch, _: f"{batch:,.0f}"))
+        axes.grid(axis="x", visible=False)
+        axes.legend(loc="best", fontsize=7.2, frameon=True, framealpha=0.85, edgecolor="none")
     return figure
 
 

@@ -8,7 +8,6 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -19,9 +18,10 @@ from PIL import Image
 
 from triptych.core.files import read_frames
 from triptych.report.embedding import on_white
-from triptych.report.palette import INK, MUTED, STYLE
+from triptych.report.palette import INK, MUTED, spoken, styled
+from triptych.report.timings import duration
 from triptych.style.data.missing import missing_among
-from triptych.style.report.runs import history_long, results_long
+from triptych.style.report.runs import Row, history_long, results_long, with_measures
 
 WIDTH = 9.0
 TEXT_HEIGHT = 0.45
@@ -82,47 +82,89 @@ class Files:
 
 
 @dataclass(frozen=True)
-class Experiment:
-    """Numbers and pictures of an experiment, and of those that are shown with it."""
+class Shown:
+    """Numbers of a figure in the long form of its CSV, and the pictures that it may show."""
 
-    results: pd.DataFrame
-    history: pd.DataFrame
+    long: pd.DataFrame
     files: Files
 
+    def sources(self, run: Row) -> list[Panel]:
+        """The content and the style image of a run."""
+        return [
+            Panel(self.files.picture(kind, run[kind]), title, spoken(run[kind]))
+            for kind, title in (("content", "Content"), ("painting", "Style"))
+        ]
+
+
+@dataclass(frozen=True)
+class Experiment(Shown):
+    """An experiment, and those that are shown with it. long: as `results_long` returns it."""
+
+    runs: pd.DataFrame
+    history: pd.DataFrame
+
     @classmethod
-    def read(cls, inputs: Any, scale: str, quality: pd.DataFrame | None = None) -> "Experiment":
-        """Read a rule's inputs `runs`, `history`, `images`, `contents` and `paintings`."""
+    def read(cls, inputs: Any, scale: str) -> "Experiment":
+        """Read a rule's inputs `runs`, `history`, `images`, `contents`, `paintings`, and `quality`
+        if it has it."""
         runs, history = read_frames(inputs.runs), read_frames(inputs.history)
+        if quality := inputs.get("quality"):
+            runs = with_measures(runs, read_frames(quality))
         return cls(
-            results=results_long(runs, quality, scale=scale),
-            history=history_long(history, runs, scale=scale),
+            long=results_long(runs, scale=scale),
             files=Files(result=inputs.images, content=inputs.contents, painting=inputs.paintings),
+            runs=runs,
+            history=history_long(history, runs, scale=scale),
         )
 
+    def row(
+        self,
+        runs: pd.DataFrame,
+        title: Callable[[Row], str],
+        note: Callable[[Row], str] = lambda run: "",
+    ) -> list[Panel]:
+        """The images that the first run is made from, and the result of each, under its title and
+        above its note (if empty: its final loss and seconds, or how it ended)."""
+        rows = runs.to_dict("records")
+        results = [self.files.picture("result", str(run["run"])) for run in rows]
+        return self.sources(rows[0]) + [
+            Panel(result, title(run), note(run) or ended(run))
+            for result, run in zip(results, rows, strict=True)
+        ]
 
-def saying_missing(draw: Callable[..., Figure]) -> Callable[..., Figure]:
-    """Decorate a figure of a frame and others and, last, Files: it names the missing pictures.
 
-    Where these leave no row of the frame, it shows nothing else. Raises ValueError for an empty
-    frame of which no picture is missing.
+def ended(run: Row) -> str:
+    """A run's final loss and seconds, or how it ended otherwise."""
+    if run["status"] != "finished":
+        return f"{run['status'].replace('_', ' ')}: last good state"
+    loss, seconds = run["relative_loss_final"], duration(run["seconds"])
+    return f"loss {loss:.2g} {'of' if loss <= 1 else 'times'} the first, {seconds}"
+
+
+def saying_missing(draw: Callable[[Any], Figure]) -> Callable[[Any], Figure]:
+    """Decorate a figure of what is Shown: it names the missing pictures.
+
+    Where these leave no numbers, it shows nothing else. Raises ValueError for no numbers although
+    no picture is missing.
     """
 
     @wraps(draw)
-    def drawn(*arguments: Any) -> Figure:
-        long, missing = arguments[0], arguments[-1].missing
+    @styled
+    def drawn(shown: Shown) -> Figure:
+        missing = shown.files.missing
         if not missing:
-            return draw(*arguments)
+            return draw(shown)
         lines = (f"Missing: {name}. {reason}" for name, reason in missing.items())
         text = "\n".join(textwrap.fill(line, 130) for line in lines)
-        with matplotlib.rc_context(STYLE):
-            empty = Figure(figsize=(WIDTH, 0.6), layout="constrained")
-            figure = empty if long.empty else draw(*arguments)
-            figure.supxlabel(text, x=0.01, ha="left", fontsize=7, color=MUTED)
+        empty = Figure(figsize=(WIDTH, 0.6), layout="constrained")
+        figure = empty if shown.long.empty else draw(shown)
+        figure.supxlabel(text, x=0.01, ha="left", fontsize=7, color=MUTED)
         return figure
 
     return drawn
 
 
+@styled
 def picture_figure(
     rows: Sequence[Sequence[Panel | None]],
     *,
@@ -141,20 +183,19 @@ def picture_figure(
     height = min(tallest, WIDTH / sum(aspects))
     images_height = len(rows) * (height + TEXT_HEIGHT)
     below: list[Axes] = []
-    with matplotlib.rc_context(STYLE):
-        total = images_height + (CHART_HEIGHT if charts else 0)
-        figure = Figure(figsize=(WIDTH, total), layout="constrained")
-        above: Any = figure
-        if charts:
-            halves: Any = figure.subfigures(2, 1, height_ratios=(images_height, CHART_HEIGHT))
-            above, lower = halves
-            below = list(lower.subplots(1, charts))
-        places = above.subplots(len(rows), len(columns), squeeze=False, width_ratios=aspects)
-        for axes, panels, aspect in zip(places.T, columns, aspects, strict=True):
-            for place, panel in zip(axes, panels, strict=True):
-                _draw(place, panel, height, aspect)
-        for place, text in zip(places[:, 0], row_labels, strict=False):
-            place.set_ylabel(text, fontsize=8, color=INK, fontweight="bold")
+    total = images_height + (CHART_HEIGHT if charts else 0)
+    figure = Figure(figsize=(WIDTH, total), layout="constrained")
+    above: Any = figure
+    if charts:
+        halves: Any = figure.subfigures(2, 1, height_ratios=(images_height, CHART_HEIGHT))
+        above, lower = halves
+        below = list(lower.subplots(1, charts))
+    places = above.subplots(len(rows), len(columns), squeeze=False, width_ratios=aspects)
+    for axes, panels, aspect in zip(places.T, columns, aspects, strict=True):
+        for place, panel in zip(axes, panels, strict=True):
+            _draw(place, panel, height, aspect)
+    for place, text in zip(places[:, 0], row_labels, strict=False):
+        place.set_ylabel(text, fontsize=8, color=INK, fontweight="bold")
     return figure, below
 
 

@@ -1,13 +1,17 @@
 """Long frames of runs: losses, times and quality of Version 1, seconds of Version 2."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
 from triptych.report.palette import label
 from triptych.report.tables import with_cells
-from triptych.style.report.labels import ARCHITECTURE_LABELS, MEASURE_LABELS
+from triptych.style.report.labels import ARCHITECTURE_LABELS, MEASURE_LABELS, RATES_LABELS
+
+Row = Mapping[Any, Any]
+"""A row of a frame, by column."""
 
 DESCRIBED = [
     "content",
@@ -58,26 +62,37 @@ def smoothed(line: pd.Series) -> pd.Series:
     return line.rolling(window, center=True, min_periods=1).median()
 
 
-def backbone_name(architecture: str, weights: str) -> str:
+def in_order(frame: pd.DataFrame, column: str, names: Iterable[str]) -> pd.DataFrame:
+    """The rows in the order that the values of a column have in these."""
+    place = list(names).index
+    return frame.sort_values(column, key=lambda values: values.map(place), kind="stable")
+
+
+def backbone_name(run: Row) -> str:
     """`VGG-19`, or with its weights where they are not ImageNet's: `VGG-16 (hed)`."""
-    name = label(ARCHITECTURE_LABELS, str(architecture))
+    name, weights = label(ARCHITECTURE_LABELS, run["architecture"]), run["weights"]
     if weights == "imagenet":
         return name
     return f"{name} ({weights if weights in ('embedded', 'hed') else 'own weights'})"
 
 
-def results_long(
-    runs: pd.DataFrame, quality: pd.DataFrame | None = None, *, scale: str
-) -> pd.DataFrame:
-    """One row a run and measure: final relative loss, seconds, evaluations and, where `quality`
-    (rows of quality/*.csv) is given, its four measures."""
-    chosen = runs
-    if quality is not None:
-        keys = ["experiment", "run"]
-        measured_runs = quality[quality["version"] == 1].drop_duplicates(keys)
-        chosen = runs.merge(measured_runs[[*keys, *MEASURE_LABELS]], on=keys, how="left")
-    keys = ["experiment", "run", *(name for name in DESCRIBED if name in chosen)]
-    return _by_measure(chosen, keys, scale)
+def rates_name(run: Row) -> str:
+    """A run's backbone and rates: `VGG-19, authors' rates`."""
+    return f"{backbone_name(run)}, {RATES_LABELS[run['rates']]}"
+
+
+def with_measures(runs: pd.DataFrame, quality: pd.DataFrame) -> pd.DataFrame:
+    """Runs of Version 1 with the four measures of their images. quality: rows of quality/*.csv."""
+    keys = ["experiment", "run"]
+    measures = quality[quality["version"] == 1].drop_duplicates(keys)[[*keys, *MEASURE_LABELS]]
+    return runs.merge(measures.astype(dict.fromkeys(keys, object)), on=keys, how="left")
+
+
+def results_long(runs: pd.DataFrame, *, scale: str) -> pd.DataFrame:
+    """One row a run and measure: final relative loss, seconds, evaluations and, where they are
+    among the columns, the four measures of its image."""
+    keys = ["experiment", "run", *(name for name in DESCRIBED if name in runs)]
+    return _by_measure(runs, keys, scale)
 
 
 def versions_long(
@@ -98,9 +113,9 @@ def versions_long(
     chosen, row = _of_pair(runs, pair), _of_pair(stylised, pair).head(1)
     if chosen.empty or row.empty:
         chosen, row = chosen.head(0), row.head(0)
-    first = results_long(chosen, quality, scale=scale)
-    measured = quality[quality["version"] == 2].drop_duplicates([*pair])
-    row = row.merge(measured[[*pair, *MEASURE_LABELS]], on=[*pair], how="left")
+    first = results_long(with_measures(chosen, quality), scale=scale)
+    measures = quality[quality["version"] == 2].drop_duplicates([*pair])
+    row = row.merge(measures[[*pair, *MEASURE_LABELS]], on=[*pair], how="left")
     second = _by_measure(row, ["painting", "content", "origin", "width", "batches"], scale)
     first.insert(0, "version", 1)
     second.insert(0, "version", 2)
@@ -126,14 +141,6 @@ def stylised_long(
     """Figure 8's numbers: seconds of one image stylised by Version 2, and what describes it."""
     row = _of_pair(stylised, {"content": content, "painting": painting}).head(1)
     return with_cells(row.rename(columns={"seconds": "value"}), unit="seconds", scale=scale)
-
-
-def measured(long: pd.DataFrame, measure: str, **where: object) -> float:
-    """One number of a long frame (nan where there is none)."""
-    cells = long[long["measure"] == measure]
-    for column, value in where.items():
-        cells = cells[cells[column] == value]
-    return float(cells["value"].iloc[0]) if len(cells) else float("nan")
 
 
 def _by_measure(frame: pd.DataFrame, keys: Sequence[str], scale: str) -> pd.DataFrame:

@@ -1,6 +1,7 @@
 """Tables of the style study: seconds an image beside the published ones (Table I), and quality."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -36,6 +37,8 @@ COLUMNS = {
 }
 SPEEDUPS = ("speedup_low", "speedup_high")
 RUN, SCALED = "run", "scaled"
+CELL = ["size", "column", "counts"]
+"""What tells one number of Table I from another."""
 
 GROUPED = "paintings"
 """Version 1's runs of this experiment differ in their content and count together."""
@@ -66,140 +69,124 @@ def table1_long(
     from those scaled in proportion to `evaluations_stated`; `comparable` whether architecture,
     evaluations and the kind of device are the paper's.
     """
-    cells = []
-    done = timing[timing["evaluations_done"] == timing["evaluations"]]
-    for (backbone, size), group in done.groupby(["backbone", "size"]):
-        first = group.iloc[0]
-        run = int(first["evaluations"])
-        # Repeats of one image are no new images: they are averaged first.
-        images = group.groupby("image")["seconds"].mean()
-        stated = int(first["evaluations_stated"]) or run
-        for count, evaluations in {RUN: run, **({SCALED: stated} if stated != run else {})}.items():
-            factor = evaluations / run if run else 1.0
-            cells.append(
-                {
-                    "size": size,
-                    "column": backbone,
-                    "architecture": architectures.get(str(backbone), f"width {width}"),
-                    "counts": count,
-                    "evaluations": evaluations,
-                    "images": len(images),
-                    "batch": int(group["batch"].max()),
-                    "value": factor * images.mean(),
-                    "deviation": factor * images.std(ddof=1) if len(images) > 1 else np.nan,
-                    "minimum": factor * images.min(),
-                    "maximum": factor * images.max(),
-                    "device": str(first["device"]),
-                    "threads": int(first["threads"]),
-                    "precision": str(first["precision"]),
-                }
-            )
-    frame = _with_published(pd.DataFrame(cells), published)
-    papers = {**PAPER_ARCHITECTURES, "network": f"width {PAPER_WIDTH}"}
-    frame["comparable"] = [
-        is_gpu(row["device"])
-        and row["architecture"] == papers.get(row["column"])
-        and (row["column"] == "network" or row["evaluations"] == PAPER_EVALUATIONS)
-        for _, row in frame.iterrows()
-    ]
-    seconds = with_cells(frame, unit="seconds", scale=scale)
-    return pd.concat([seconds, _speedups(frame, published, scale)], ignore_index=True)
-
-
-def _with_published(frame: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """Published seconds beside ours, and rows without a value for what was not timed."""
-    names = {source: column for column, (_, source) in COLUMNS.items()}
-    printed = published.rename(columns={**names, "image_size": "size"}).melt(
-        "size", list(COLUMNS), "column", "published"
+    sources = {source: column for column, (_, source) in COLUMNS.items()}
+    printed = published.rename(columns={**sources, "image_size": "size"}).melt(
+        "size", [*COLUMNS, *SPEEDUPS], "column", "published"
     )
-    both = frame.merge(printed, on=["size", "column"], how="outer")
-    order = list(COLUMNS)
-    return both.fillna({"counts": RUN, "device": "", "architecture": ""}).sort_values(
-        ["size", "column", "counts"],
-        key=lambda column: column.map(order.index) if column.name == "column" else column,
+    timed = _mean_seconds(timing[timing["evaluations_done"] == timing["evaluations"]])
+    machines = timed["column"].map(architectures).fillna(f"width {width}")
+    timed.insert(2, "architecture", machines)
+    frame = timed.merge(printed[printed["column"].isin(COLUMNS)], on=CELL[:2], how="outer")
+    frame = frame.fillna({"counts": RUN, "device": "", "architecture": ""})
+    place = frame["column"].map([*COLUMNS].index)
+    frame = frame.assign(place=place).sort_values(["size", "place", "counts"]).drop(columns="place")
+    papers = frame["column"].map({**PAPER_ARCHITECTURES, "network": f"width {PAPER_WIDTH}"})
+    frame["comparable"] = (
+        frame["device"].map(is_gpu)
+        & (frame["architecture"] == papers)
+        & ((frame["column"] == "network") | (frame["evaluations"] == PAPER_EVALUATIONS))
     )
+    speedups = _speedups(frame).merge(printed, on=CELL[:2], how="left")
+    parts = ((frame, "seconds"), (speedups, "times as fast"))
+    cells = [with_cells(part, unit=unit, scale=scale) for part, unit in parts]
+    return pd.concat(cells, ignore_index=True)
 
 
-def _speedups(frame: pd.DataFrame, published: pd.DataFrame, scale: str) -> pd.DataFrame:
+def _mean_seconds(timing: pd.DataFrame) -> pd.DataFrame:
+    """Mean seconds an image by CELL, and how they were measured; of `evaluations_stated` too, in
+    proportion, where these are others than those that were run."""
+    keys = ["size", "backbone"]
+    # Repeats of one image are no new images: they are averaged first.
+    images = timing.groupby([*keys, "image"]).agg(
+        dict.fromkeys(timing.columns.drop([*keys, "image"]), "first") | {"seconds": "mean"}
+    )
+    run = images.groupby(keys, as_index=False).agg(
+        evaluations=("evaluations", "first"),
+        stated=("evaluations_stated", "first"),
+        images=("seconds", "size"),
+        batch=("batch", "max"),
+        value=("seconds", "mean"),
+        deviation=("seconds", pd.Series.std),
+        minimum=("seconds", "min"),
+        maximum=("seconds", "max"),
+        device=("device", "first"),
+        threads=("threads", "first"),
+        precision=("precision", "first"),
+    )
+    run = run.rename(columns={"backbone": "column"})
+    run.insert(2, "counts", RUN)
+    scaled = run[(run["stated"] > 0) & (run["stated"] != run["evaluations"])].assign(counts=SCALED)
+    spread = ["value", "deviation", "minimum", "maximum"]
+    scaled[spread] = scaled[spread].mul(scaled["stated"] / scaled["evaluations"], axis=0)
+    scaled["evaluations"] = scaled["stated"]
+    return pd.concat([run, scaled], ignore_index=True).drop(columns="stated")
+
+
+def _speedups(frame: pd.DataFrame) -> pd.DataFrame:
     """Smallest and largest speed-up of the network over the two backbones, by size and count."""
-    printed = published.set_index("image_size")
-    rows = []
-    for size, of_size in frame.groupby("size"):
-        network = of_size[of_size["column"] == "network"]["value"]
-        # Where nothing was scaled, what was run is what the table states.
-        for count in dict.fromkeys(of_size["counts"]):
-            first = of_size[(of_size["column"] != "network") & (of_size["counts"] == count)]
-            ratios = first["value"] / network.iloc[0]
-            for column, ratio in zip(SPEEDUPS, (ratios.min(), ratios.max()), strict=True):
-                rows.append(
-                    {
-                        **{"size": size, "column": column, "counts": count, "value": ratio},
-                        "published": printed[column].get(size, np.nan),
-                        "evaluations": first["evaluations"].max(),
-                        "comparable": bool(of_size["comparable"].all()),
-                    }
-                )
-    return with_cells(pd.DataFrame(rows), unit="times as fast", scale=scale)
+    network = frame[frame["column"] == "network"].set_index("size")["value"]
+    first = frame[frame["column"] != "network"]
+    ratios = first.assign(value=first["value"] / first["size"].map(network))
+    wide = ratios.groupby(["size", "counts"], as_index=False).agg(
+        speedup_low=("value", "min"),
+        speedup_high=("value", "max"),
+        evaluations=("evaluations", "max"),
+    )
+    wide["comparable"] = wide["size"].map(frame.groupby("size")["comparable"].all())
+    long = wide.melt(["size", "counts", "evaluations", "comparable"], SPEEDUPS, "column", "value")
+    return long.sort_values(["size", "counts"], kind="stable")
 
 
 def table1_table(long: pd.DataFrame) -> Table:
     """Lay out Table I: a row a size, published beside ours."""
     scaled = bool((long["counts"] == SCALED).any())
-    shown = SCALED if scaled else RUN
-    compared = _is_true(long["comparable"])
-    columns = [("", "Size")]
+    long = long.assign(difference_percent=long["difference_percent"].where(long["comparable"]))
+    seconds = long[long["unit"] == "seconds"]
+    compared = seconds["difference_percent"].notna().any()
+    columns = plain("Size")
     for column, (name, _) in COLUMNS.items():
         columns += [(name, "published"), (name, "ours")]
         if scaled and column != "network":
-            cells = long[(long["column"] == column) & (long["counts"] == SCALED)]
-            columns.append((name, f"scaled to {cells['evaluations'].max():.0f}"))
-        if compared.any():
+            stated = seconds[(seconds["column"] == column) & (seconds["counts"] == SCALED)]
+            columns.append((name, f"scaled to {stated['evaluations'].max():.0f}"))
+        if compared:
             columns.append((name, "difference"))
     columns += [("Speed-up", "published"), ("Speed-up", "ours")]
+    sizes = sorted(set(long["size"]))
+    every = pd.MultiIndex.from_product([sizes, [*COLUMNS, *SPEEDUPS], [RUN, SCALED]])
+    cells: Any = long.set_index(CELL).reindex(every)
+    best = cells.xs(SCALED, level=2).combine_first(cells.xs(RUN, level=2))
     rows = []
-    for size, of_size in long.groupby("size"):
+    for size in sizes:
         line = [f"{size} {TIMES} {size}"]
         for column in COLUMNS:
-            cells = of_size[of_size["column"] == column].set_index("counts")
-            line += [as_printed(cells["published"].iloc[0]), _seconds(cells, RUN)]
+            run = cells.loc[(size, column, RUN)]
+            line += [as_printed(run["published"]), _seconds(run["value"], run["deviation"])]
             if scaled and column != "network":
-                line.append(_seconds(cells, SCALED))
-            if compared.any():
-                cell = cells.loc[[shown if shown in cells.index else RUN]]
-                same = _is_true(cell["comparable"]).iloc[0]
-                line.append(percent(cell["difference_percent"].iloc[0], 1) if same else DASH)
-        speed = of_size[of_size["column"].isin(SPEEDUPS)].set_index(["column", "counts"])
-        line += [_range(speed, RUN, "published"), _range(speed, shown, "value")]
+                line.append(_seconds(cells.at[(size, column, SCALED), "value"]))
+            if compared:
+                line.append(percent(best.at[(size, column), "difference_percent"], 1))
+        speed = best.loc[[(size, end) for end in SPEEDUPS]]
+        line += [_range(*speed["published"]), _range(*speed["value"])]
         rows.append(line)
     title = "Seconds to stylise an image."
     return Table("style_table1", title, _caption(long, scaled), columns, rows)
 
 
-def _is_true(column: pd.Series) -> pd.Series:
-    """Truth values, also where a CSV file gave them back as text."""
-    return column.astype(str).str.lower() == "true"
-
-
-def _seconds(cells: pd.DataFrame, count: str) -> str:
-    value, deviation = (float(cells[c].get(count, np.nan)) for c in ("value", "deviation"))
+def _seconds(value: float, deviation: float = np.nan) -> str:
+    """Seconds with three digits that count, at least one and at most four decimals."""
     if np.isnan(value):
         return DASH
-    # Three digits that count, at least one and at most four decimals.
     digits = int(np.clip(2 - np.floor(np.log10(value)), 1, 4 if value < 0.1 else 3))
-    text = number(value, digits)
-    if count == RUN and not np.isnan(deviation):
-        text += f" ± {number(deviation, digits)}"
-    return text
+    spread = "" if np.isnan(deviation) else f" ± {number(deviation, digits)}"
+    return f"{number(value, digits)}{spread}"
 
 
-def _range(speed: pd.DataFrame, count: str, column: str) -> str:
-    if ("speedup_low", count) not in speed.index:
-        count = RUN
-    ends = [float(speed[column].get((end, count), np.nan)) for end in SPEEDUPS]
-    if any(pd.isna(end) for end in ends):
+def _range(low: float, high: float) -> str:
+    if np.isnan(low + high):
         return DASH
-    low, high = (number(end, 0 if end >= 10 else 1) for end in ends)
-    return f"{low}{DASH}{high}{TIMES}" if low != high else f"{low}{TIMES}"
+    ends = dict.fromkeys(number(end, 0 if end >= 10 else 1) for end in (low, high))
+    return f"{DASH.join(ends)}{TIMES}"
 
 
 def _caption(long: pd.DataFrame, scaled: bool) -> str:
@@ -223,7 +210,7 @@ def _caption(long: pd.DataFrame, scaled: bool) -> str:
             "Scaled seconds are in proportion to the evaluations and were not measured; the "
             "speed-up is that of the scaled seconds."
         )
-    if not _is_true(long.loc[long["value"].notna(), "comparable"]).all():
+    if not long.loc[long["value"].notna(), "comparable"].all():
         parts.append(
             "No difference is shown where architecture, evaluations or the kind of device are not "
             "the paper's."
