@@ -21,7 +21,7 @@ from triptych.audio.models.retrieval import build_model, load_model
 from triptych.audio.models.sentence_encoders.roberta import Settings as RobertaSettings
 from triptych.audio.models.settings import ModelSettings
 from triptych.audio.models.text_making import write_scratch_model
-from triptych.audio.report.tables_published import published_long, published_table
+from triptych.audio.report.tables_others import published_long, published_table
 from triptych.audio.scoring.published import score_models
 from triptych.core.errors import InputError
 

@@ -44,8 +44,8 @@ BONUS = {
 
 def settings(*, paper: bool = False, **changes) -> dict:
     """What the rules give as params.study."""
-    mini = {"weights": "none", "segment_seconds": 3}
-    scratch = {"source": "scratch", "weights": 2e5}
+    mini = {"weights": "", "segment_seconds": 3}
+    scratch = {"weights": "", "parameters": 2e5}
     demo = {
         "audio_models": {
             "mini_n": {"label": "PaSST-N mini", "overlap": False, **mini},
@@ -75,9 +75,9 @@ def settings(*, paper: bool = False, **changes) -> dict:
         },
         "text_models": {
             f"{kind}_{size}": {"label": f"{kind}-{size}", "kind": kind}
-            | {"source": "hub", "weights": weights}
+            | {"weights": f"{kind}_{size}", "parameters": parameters}
             for kind in ("bert", "roberta")
-            for size, weights in (("base", 1e8), ("large", 3e8))
+            for size, parameters in (("base", 1e8), ("large", 3e8))
         },
         "main": ["passt_n", "roberta_large"],
         "sources": {"clotho": "download", "audiocaps": "path", "wavcaps": "download"},

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from triptych.audio.data.tables import read_table
-from triptych.audio.report.tables_published import published_long, published_table
+from triptych.audio.report.tables_others import published_long, published_table
 from triptych.audio.scoring.published import score_models
 from triptych.core.job import job
 from triptych.report.tables import write_table

@@ -8,7 +8,6 @@ from triptych.audio.embedding_files import read_embeddings
 from triptych.audio.search.page import search_page
 from triptych.core.files import atomic_path
 from triptych.core.job import job
-from triptych.report.page import TEMPLATES
 
 with job(snakemake):
     files, params = snakemake.input, snakemake.params
@@ -19,7 +18,6 @@ with job(snakemake):
         read_table(files.captions),
         ClipStore([files.shards]),
         queries=params.settings["queries"],
-        style=(TEMPLATES / "style.css").read_text(encoding="utf-8"),
         run=params.run,
         scale=params.scale,
     )

@@ -11,7 +11,7 @@ from test_page import Elements, page
 from triptych.audio.report.page import KEYS, TITLES, audio_sections
 from triptych.audio.report.tables import table2_long
 from triptych.audio.report.tables_leaks import leaks_long
-from triptych.audio.report.tables_others import beyond_long, table1_long
+from triptych.audio.report.tables_others import table1_long
 from triptych.report.page import page_figures
 
 CAPTIONS = Path(__file__).parents[3] / "resources" / "captions"
@@ -45,7 +45,6 @@ def run(request, tmp_path_factory):
         table1=table1_long(made.example(), scale="x"),
         table2=table2_long(scores, queries, members, published, study, scale="x"),
         leaks=leaks,
-        beyond=beyond_long(scores, study, scale="x"),
         study=study,
     )
     return paper, of_run

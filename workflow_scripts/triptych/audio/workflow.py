@@ -1,11 +1,11 @@
 """The audio section of a config as its rules use it: rows, settings, files of several jobs."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from triptych.audio.captions.settings import check_captions
-from triptych.audio.experiments import Run, audio_runs, pair_name, training_of
+from triptych.audio.experiments import MODELS, Run, audio_runs, pair_name, training_of
 from triptych.audio.inputs import Inputs, hub_address
 from triptych.audio.models import sentence_encoders
 from triptych.audio.models.entries import encoder_names
@@ -38,17 +38,19 @@ COUNT_AS_ONE = {"audio.sources.audiocaps.source": ("path", "mp3")}
 """Values of a key that count as the same scale: the same recordings, from another copy."""
 
 SPLITS = ("development", "validation", "evaluation")
+STAGES = ("pretraining", "finetuning")
 
 
 class Workflow:
     """The section `audio` of a config as rules use it. Raises ConfigError for other values."""
 
-    figures = ("audio_figure2", "audio_training", "audio_beyond")
+    figures = ("audio_figure2", "audio_training")
     TABLES = ("audio_table1", "audio_table2", "audio_leaks")
 
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
         self.config = config["audio"]
         self.inputs = Inputs(self.config, sources["audio"])
+        self._labels: dict[str, dict[str, str]] = {}
         self._audio_models = self._read_models("audio_models", self._audio_model)
         self.text_settings = self._read_models("text_models", self._text_model)
         try:
@@ -56,55 +58,51 @@ class Workflow:
             self.runs = audio_runs(self.config)
         except ValueError as error:
             raise ConfigError(f"config: {error}") from error
-        submitted, evaluated = self.config["submitted"], self.config["evaluated"]
+        evaluated, leaky = self.config["evaluated"], self.config["leaky"]
         self.main = pair_name(self.config["main"])
         self.published = self._read_published()
         self.corpora = list(dict.fromkeys(run["corpus"] for run in self.runs))
-        self.submitted = [run for run in self.runs if run["corpus"] == submitted]
-        scored = {evaluated, self.config["replicated"]}
-        self.scored = [run for run in self.runs if run["corpus"] in scored]
-        of_main = [run for run in self.runs if run["pair"] == self.main]
-        self.finetuned_main = [
-            run for run in of_main if (run["stage"], run["corpus"]) == ("finetuned", evaluated)
-        ]
-        self.pretrained_main = [
-            run for run in of_main if (run["stage"], run["corpus"]) == ("pretrained", evaluated)
-        ]
-        self.compared_for_leaks = [
-            run
-            for run in of_main
-            if run["stage"] == "pretrained" and run["corpus"] in (evaluated, self.config["leaky"])
-        ]
-        # The search page's model: the main pair, fine-tuned with new captions, of the first seed.
-        self.page_run = next(
-            run
-            for run in self.runs
-            if (run["pair"], run["corpus"], run["captions"]) == (self.main, evaluated, "gpt")
+        self.submitted = self._runs(corpus=[self.config["submitted"]])
+        self.scored = self._runs(corpus=[evaluated, self.config["replicated"]])
+        self.finetuned_main = self._runs(stage=["finetuned"], pair=[self.main], corpus=[evaluated])
+        self.pretrained_main = self._runs(
+            stage=["pretrained"], pair=[self.main], corpus=[evaluated]
         )
+        self.compared_for_leaks = self._runs(
+            stage=["pretrained"], pair=[self.main], corpus=[evaluated, leaky]
+        )
+        # The search page's model: the main pair, fine-tuned with new captions, of the first seed.
+        self.page_run = next(run for run in self.finetuned_main if run["captions"] == "gpt")
         stages = self.config["stages"]
         self.longest_seconds = {**stages["common"], **stages["pretraining"]}["longest_seconds"]
-        self.exclusions = {
-            corpus: corpus_settings["exclude"]
-            for corpus, corpus_settings in self.config["corpora"].items()
-            if corpus in self.corpora
-        }
+        self.exclusions = {name: self.config["corpora"][name]["exclude"] for name in self.corpora}
         named = "results/submissions/{author}_{institute}_task6b_submission_{n}_output.csv"
-        numbers = (1, 2, 3, 4) if submitted is not None else ()
+        numbers = (1, 2, 3, 4) if self.submitted else ()
         self.submissions = [named.format(n=n, **self.config["submission"]) for n in numbers]
         report_files = products(self.figures, self.TABLES)
         self.products = sorted({*report_files, *self.submissions, "results/search.html"})
 
-    def _read_models(self, kind: str, read: Callable[[str, Mapping[str, Any]], Any]) -> Any:
+    def _read_models(self, kind: str, read: Callable[[Mapping[str, Any], str], Any]) -> Any:
         """The settings of the config's models, by their names."""
-        models, labels = {}, self._labels(kind)
-        for name, entry in self.config[kind].items():
+        models = {}
+        entries = self.config[kind]
+        self._labels[kind] = {name: entry.get("label", name) for name, entry in entries.items()}
+        labels = list(self._labels[kind].values())
+        for name, entry in entries.items():
             try:
-                models[name] = read(name, entry)
+                models[name] = read(entry, name)
             except ValueError as error:
                 raise ConfigError(f"config: audio.{kind}.{name}{error}") from error
-            if list(labels.values()).count(labels[name]) > 1:
-                raise ConfigError(f"config: audio.{kind}: the label {labels[name]!r} stands twice")
+            if labels.count(self._labels[kind][name]) > 1:
+                repeated = self._labels[kind][name]
+                raise ConfigError(f"config: audio.{kind}: the label {repeated!r} stands twice")
         return models
+
+    def _runs(self, **values: Collection[str | None]) -> list[Run]:
+        """Rows of the experiment table whose keys have one of these values each."""
+        return [
+            run for run in self.runs if all(run[key] in allowed for key, allowed in values.items())
+        ]
 
     def _read_published(self) -> dict[str, list[str]]:
         """Checkpoints of others that are scored, each with the pair of models that it is."""
@@ -119,27 +117,22 @@ class Workflow:
                 )
         return published
 
-    def _audio_model(self, name: str, entry: Mapping[str, Any]) -> ModelSettings:
-        model = self.config["model"]
-        return ModelSettings.from_config(entry, model)
+    def _audio_model(self, entry: Mapping[str, Any], name: str) -> ModelSettings:
+        return ModelSettings.from_config(entry, self.config["model"])
 
-    def _text_model(self, name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    def _text_model(self, entry: Mapping[str, Any], name: str) -> dict[str, Any]:
         """The parameters of the rule that makes a text model, and its number of weights."""
-        known = self.inputs.files["text_models"].get(name, {})
         if entry["source"] == "hub":
-            parameters = known.get("parameters", 0)
-            return {"source": "hub", **hub_model(entry, known), "parameters": parameters}
-        model = sentence_encoder(entry)
+            known = self.inputs.files["text_models"].get(name, {})
+            model = hub_model(entry, known)
+            return {"source": "hub", **model, "parameters": known.get("parameters", 0)}
+        scratch = sentence_encoder(entry)
         return {
             "source": "scratch",
-            "config": model.config(),
-            "pieces": model.pieces,
-            "parameters": model.parameters,
+            "config": scratch.config(),
+            "pieces": scratch.pieces,
+            "parameters": scratch.parameters,
         }
-
-    def _labels(self, key: str) -> dict[str, str]:
-        """Labels of the models; the default is the model's key."""
-        return {name: entry.get("label", name) for name, entry in self.config[key].items()}
 
     def encoders(self, wildcards: Any) -> list[str]:
         """The modules of a pair's encoders, which count in the digests of its jobs."""
@@ -153,12 +146,9 @@ class Workflow:
 
     def rows(self, stage: str) -> Callable[[Any], list[Run]]:
         """Input function: the rows of one stage, pair and corpus."""
-        return lambda wildcards: [
-            run
-            for run in self.runs
-            if (run["stage"], run["pair"], run["corpus"])
-            == (stage, wildcards.pair, wildcards.corpus)
-        ]
+        return lambda wildcards: self._runs(
+            stage=[stage], pair=[wildcards.pair], corpus=[wildcards.corpus]
+        )
 
     def variations(self, corpus: str) -> str:
         """The file of the new captions that models of a corpus are fine-tuned with."""
@@ -168,11 +158,8 @@ class Workflow:
 
     def models(self, runs: Iterable[Run]) -> list[str]:
         """The folders that hold the models of some rows, as their rules make them."""
-        return list(
-            dict.fromkeys(
-                f"results/audio/models/{run['pair']}/{run['corpus']}/{run['stage']}" for run in runs
-            )
-        )
+        folders = (f"{MODELS}/{run['pair']}/{run['corpus']}/{run['stage']}" for run in runs)
+        return list(dict.fromkeys(folders))
 
     def untrained(self, wildcards: Any) -> bool:
         """Whether the model as it begins is kept as a baseline: that of the main pair."""
@@ -193,12 +180,11 @@ class Workflow:
         for name in {run["audio_model"] for run in self.runs}:
             weights = self.config["audio_models"][name].get("weights")
             passt = self.inputs.files["passt"].get(weights, {})
-            entries |= {weights: passt} if passt.get("url") else {}
+            entries |= {weights: passt} if "url" in passt else {}
         for name in {run["text_model"] for run in self.runs}:
             model = self.text_settings[name]
             if model["source"] == "hub":
-                revision = model["revision"]
-                url = hub_address(model["repository"], revision, "model.safetensors")
+                url = hub_address(model["repository"], model["revision"], "model.safetensors")
                 entries[name] = {"url": url}
         return dict(sorted(entries.items()))
 
@@ -211,46 +197,48 @@ class Workflow:
     @property
     def claims(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
         """Files and settings that decide the claims."""
-        corpus = f"results/audio/corpora/{self.config['evaluated']}"
+        corpus, datasets = self.config["evaluated"], self.inputs.datasets
+        scores = ("queries", "history", "ensembles", "subsets")
         files = {
-            **{
-                name: [f"results/audio/{name}.csv"]
-                for name in ("queries", "history", "ensembles", "subsets")
-            },
-            **{name: [f"{corpus}/{name}.csv"] for name in ("counts", "manifest")},
-            "clips": [f"results/audio/data/{name}/clips.csv" for name in self.inputs.datasets],
-            "captions": [
-                f"results/audio/data/{name}/captions.csv" for name in self.inputs.datasets
-            ],
+            **{name: [f"results/audio/{name}.csv"] for name in scores},
+            "counts": [f"results/audio/corpora/{corpus}/counts.csv"],
+            "manifest": [f"results/audio/corpora/{corpus}/manifest.csv"],
+            "clips": [f"results/audio/data/{name}/clips.csv" for name in datasets],
+            "captions": [f"results/audio/data/{name}/captions.csv" for name in datasets],
             "asked": ["results/audio/data/clotho/queries.csv"],
             "published": ["resources/published/audio_table2.csv"],
-            "variations": [self.variations(self.config["evaluated"])],
+            "variations": [self.variations(corpus)],
             "unfiltered": ["results/audio/captions/unfiltered.csv"],
             "usage": ["results/audio/captions/usage.csv"],
         }
-        return files, {"study": self.study, "trained": self.trained}
+        chosen = self.config["corpora"][corpus]
+        stages = [training_of(self.config, corpus, name) for name in STAGES]
+        trained = {
+            "exclude": chosen["exclude"],
+            "audiocaps_captions": chosen.get("audiocaps_captions", "all"),
+            "precisions": [stage["precision"] for stage in stages],
+        }
+        return files, {"study": self.study, "trained": trained}
 
     @property
     def page(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
         """Files and settings of its part of the page, figures apart."""
-        tables = ("table1", "table2", "leaks", "beyond")
         files = {
-            **{name: [f"results/tables/audio_{name}.csv"] for name in tables},
-            "search": ["results/search.html"],
-            "submissions": self.submissions,
+            name.removeprefix("audio_"): [f"results/tables/{name}.csv"] for name in self.TABLES
         }
-        return files, {"study": self.study}
+        others = {"search": ["results/search.html"], "submissions": self.submissions}
+        return files | others, {"study": self.study}
 
     @property
     def study(self) -> dict[str, Any]:
         """The values of the config that tables, figures and claims need."""
-        config = self.config
-        audio, text = self._labels("audio_models"), self._labels("text_models")
+        config, labels = self.config, self._labels
+        weights = {name: entry.get("weights") for name, entry in config["audio_models"].items()}
         return {
             "audio_models": {
                 name: {
-                    "label": audio[name],
-                    "weights": config["audio_models"][name].get("weights", "none"),
+                    "label": labels["audio_models"][name],
+                    "weights": "" if weights[name] in (None, "none") else weights[name],
                     "segment_seconds": settings.segment_seconds,
                     "overlap": settings.audio.overlap,
                     "projection_hidden": settings.projection_hidden,
@@ -259,10 +247,10 @@ class Workflow:
             },
             "text_models": {
                 name: {
-                    "label": text[name],
+                    "label": labels["text_models"][name],
+                    "weights": name if settings["source"] == "hub" else "",
                     "kind": config["text_models"][name]["class"],
-                    "source": config["text_models"][name]["source"],
-                    "weights": settings["parameters"],
+                    "parameters": settings["parameters"],
                 }
                 for name, settings in self.text_settings.items()
             },
@@ -272,26 +260,15 @@ class Workflow:
             "backend": config["captions"]["backend"],
         }
 
-    @property
-    def trained(self) -> dict[str, Any]:
-        """Training settings of the models that the claims compare."""
-        corpus = self.config["evaluated"]
-        chosen, stages = self.config["corpora"][corpus], ("pretraining", "finetuning")
-        return {
-            "exclude": chosen["exclude"],
-            "audiocaps_captions": chosen.get("audiocaps_captions", "all"),
-            "precisions": [training_of(self.config, corpus, name)["precision"] for name in stages],
-        }
-
     def facts(self) -> dict[str, str]:
         """Facts for the head of the study's part of the page."""
         config = self.config
         common = config["stages"]["common"]
-        stages = {name: {**common, **values} for name, values in config["stages"].items()}
+        pretraining, finetuning = ({**common, **config["stages"][name]} for name in STAGES)
 
         def labels(kind: str, position: int) -> str:
             names = dict.fromkeys(pair[position] for pair in config["pairs"])
-            return ", ".join(self._labels(kind)[name] for name in names)
+            return ", ".join(self._labels[kind][name] for name in names)
 
         counts = Counter(run["stage"] for run in self.runs).most_common()
         return {
@@ -299,9 +276,8 @@ class Workflow:
             "Audio models": labels("audio_models", 0),
             "Text models": labels("text_models", 1),
             "Trained models": ", ".join(f"{count} {stage}" for stage, count in counts),
-            "Epochs": f"{stages['pretraining']['epochs']} of pretraining, "
-            f"{stages['finetuning']['epochs']} of fine-tuning, batches of "
-            f"{stages['pretraining']['batch']}",
+            "Epochs": f"{pretraining['epochs']} of pretraining, {finetuning['epochs']} of "
+            f"fine-tuning, batches of {pretraining['batch']}",
             "New captions": config["captions"]["backend"],
             "Left out of training": ", ".join(
                 f"{corpus}: {exclude}" for corpus, exclude in self.exclusions.items()

@@ -42,6 +42,33 @@ class Table:
                     f"table {self.name}: {len(self.columns)} columns, a row of {len(row)}: {row}"
                 )
 
+    @classmethod
+    def spread(
+        cls,
+        cells: pd.DataFrame,
+        keys: Mapping[str, str],
+        columns: Sequence[tuple[str, str]] = (),
+        *,
+        name: str,
+        title: str,
+        caption: str,
+    ) -> "Table":
+        """Lay out a long frame: a row for each combination of the columns `keys`, whose headers are
+        the values; a dash where there is no cell.
+
+        cells: `group`, `header` and text (`cell`) of each, and the columns `keys`. columns: those
+        to show, in order; by default all as they first appear.
+        """
+        lines: dict[tuple[str, ...], dict[tuple[str, str], str]] = {}
+        frame = cells[[*keys, "group", "header", "cell"]]
+        for *key, group, header, cell in frame.itertuples(index=False, name=None):
+            lines.setdefault(tuple(key), {})[group, header] = cell
+        shown = columns or list(dict.fromkeys(column for line in lines.values() for column in line))
+        rows = [
+            (*key, *(line.get(column, DASH) for column in shown)) for key, line in lines.items()
+        ]
+        return cls(name, title, caption, [*plain(*keys.values()), *shown], rows, len(keys))
+
     def groups(self) -> list[tuple[str, int]]:
         """Runs of equal group headings: (heading, number of columns)."""
         runs = groupby(group for group, _ in self.columns)
@@ -87,6 +114,11 @@ def with_interval(value: float, low: float, high: float, digits: int) -> str:
     """A number and the ends of its interval, `0.97 [0.91, 1.02]`; without ends the number alone."""
     ends = "" if pd.isna(low) else f" [{low:.{digits}f}, {high:.{digits}f}]"
     return f"{number(value, digits)}{ends}"
+
+
+def signed(value: float, digits: int = 2) -> str:
+    """A difference with its sign, or a dash where there is none."""
+    return DASH if pd.isna(value) else f"{value:+.{digits}f}".replace("-", MINUS)
 
 
 def as_printed(value: float) -> str:

@@ -4,14 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from triptych.audio.report.claims_data import CAPTIONS, DATASETS, LISTED, NEW_CAPTIONS, PAPER_MODEL
-from triptych.audio.report.claims_facts import (
-    BEST,
-    PAPER_PAIRS,
-    WANTED,
-    Run,
-    contrast_name,
-)
+from triptych.audio.report.claims_data import DATASETS, LISTED, NEW_CAPTIONS, PAPER_MODEL
+from triptych.audio.report.claims_facts import BEST, PAPER_PAIRS, WANTED, Run, contrast_name
 from triptych.audio.report.claims_scores import (
     Gain,
     Stated,
@@ -25,8 +19,7 @@ from triptych.audio.report.claims_scores import (
     statistics_hold,
     with_leaks,
 )
-from triptych.audio.report.labels import DATASET_LABELS
-from triptych.audio.report.rows import PAPER_MEMBERS
+from triptych.audio.report.rows import DATASET_LABELS, PAPER_MEMBERS
 from triptych.report.claims import (
     ENOUGH_DATA,
     AllOf,
@@ -195,7 +188,7 @@ def _each(count: int) -> list[Stated]:
     ]
 
 
-_STATED: dict[str, list[Stated]] = {
+STATED: dict[str, list[Stated]] = {
     "clotho": [
         _count("development", "recordings of the training split", 3840),
         _count("validation", "of the validation split", 1045),
@@ -216,17 +209,17 @@ _STATED: dict[str, list[Stated]] = {
 
 def _statistics(dataset: str, sections: str, more: str) -> Claim:
     """The claim that a data set's lists hold what the report states."""
-    title, stated = DATASET_LABELS[dataset], _STATED[dataset]
+    title, stated = DATASET_LABELS[dataset], STATED[dataset]
     needs = [
         OneOf(f"{dataset} list", f"{title} as published", ("published",)),
         AtLeast(f"{dataset} listed", f"nine tenths of {title}", ENOUGH_DATA * LISTED[dataset]),
         AllOf(f"{dataset} numbers", "each number", [statement.key for statement in stated]),
     ]
     if dataset == "clotho":
-        new = ENOUGH_DATA * 5 * CAPTIONS["clotho"]
+        new = ENOUGH_DATA * NEW_CAPTIONS
         needs += [
             AtLeast("listed captions", "nine tenths of the new captions", new),
-            IsTrue("asked of GPT", "new captions by a language model, not by a template"),
+            _LANGUAGE_MODEL,
         ]
     return Claim(
         f"audio-data-{dataset}",

@@ -1,10 +1,10 @@
-"""Models, rows and names that the audio study's tables, figures and claims share.
+"""The study's set-up, labels, and rows of its files, shared by tables, figures and claims.
 
 A row of metrics.csv or queries.csv belongs to a model, an ensemble or a baseline; its keys are
 KEYS. For an ensemble or a baseline `audio_model` holds the name and the other keys are empty.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import pandas as pd
 from triptych.report.tables import number
 
 KEYS = ["stage", "audio_model", "text_model", "corpus", "captions", "seed", "system"]
-_TEXT = {
+_TEXT = [
     *KEYS,
     "split",
     "subset",
@@ -28,13 +28,13 @@ _TEXT = {
     "youtube_id",
     "name",
     "member",
-}
+]
 CLOTHO_EVALUATION = {"clips": 1045, "queries": 5225}
 PAPER_MEMBERS = 8
 """Models in the report's ensemble."""
 
 METRICS = {"map_at_10": "mAP@10", "r_at_1": "R@1", "r_at_5": "R@5", "r_at_10": "R@10"}
-
+DATASET_LABELS = {"clotho": "Clotho", "audiocaps": "AudioCaps", "wavcaps": "WavCaps"}
 KINDS = {
     "finetuned_gpt": "new captions",
     "finetuned_human": "human captions",
@@ -50,9 +50,9 @@ KINDS = {
 
 @dataclass(frozen=True)
 class AudioModel:
-    """An audio encoder as configured. weights: none, or published ones; overlap: of its patches,
-    None where it has none; projection_hidden: units between it, or its sentence encoder, and the
-    shared space, 0 for the report's linear map."""
+    """An audio encoder as configured. weights: name of the published ones, "" for none; overlap: of
+    its patches, None where it has none; projection_hidden: units between it, or its sentence
+    encoder, and the shared space, 0 for the report's linear map."""
 
     label: str
     weights: str
@@ -63,96 +63,101 @@ class AudioModel:
 
 @dataclass(frozen=True)
 class TextModel:
-    """A sentence encoder as configured. source: hub or scratch; weights: how many, which orders
-    models of a kind."""
+    """A sentence encoder as configured. weights: name of the published ones, "" for none;
+    parameters: how many, which orders models of a kind."""
 
     label: str
+    weights: str
     kind: str
-    source: str
-    weights: float
+    parameters: float
 
 
 @dataclass(frozen=True)
 class AudioStudy:
     """The study's set-up, as far as its report depends on it.
 
-    main: the pair of the ablation, Figure 2 and the leaks. evaluated, replicated, leaky: corpora,
-    "" for none. first_seed: of fine-tuning. sources: by data set. backend: what wrote the new
-    captions.
+    main: the pair of the ablation, Figure 2 and the leaks. evaluated, replicated, leaky: corpora.
+    first_seed: of fine-tuning. sources: by data set. backend: what wrote the new captions.
     """
 
     audio: Mapping[str, AudioModel]
     text: Mapping[str, TextModel]
     main: tuple[str, str]
     evaluated: str
-    replicated: str
-    leaky: str
+    replicated: str | None
+    leaky: str | None
     first_seed: str
     sources: Mapping[str, str]
     backend: str
 
     @classmethod
-    def read(cls, **table: Any) -> "AudioStudy":
+    def read(
+        cls,
+        audio_models: Mapping[str, Mapping[str, Any]],
+        text_models: Mapping[str, Mapping[str, Any]],
+        main: Sequence[str],
+        first_seed: int,
+        **others: Any,
+    ) -> "AudioStudy":
         """The study from the table of `Workflow.study`."""
         return cls(
-            audio={name: AudioModel(**model) for name, model in table["audio_models"].items()},
-            text={name: TextModel(**model) for name, model in table["text_models"].items()},
-            main=(str(table["main"][0]), str(table["main"][1])),
-            evaluated=table["evaluated"],
-            replicated=table["replicated"] or "",
-            leaky=table["leaky"] or "",
-            first_seed=str(table["first_seed"]),
-            sources=table["sources"],
-            backend=table["backend"],
+            audio={name: AudioModel(**model) for name, model in audio_models.items()},
+            text={name: TextModel(**model) for name, model in text_models.items()},
+            main=(main[0], main[1]),
+            first_seed=str(first_seed),
+            **others,
         )
 
-    def as_published(self, audio_model: str, text_model: str) -> bool:
-        """Whether both encoders start from the published weights and end in a linear map."""
-        if audio_model not in self.audio or text_model not in self.text:
-            return False
-        return all(self.published(audio_model, text_model))
+    @property
+    def synthesised(self) -> bool:
+        """Whether Clotho's recordings are scenes made here."""
+        return self.sources.get("clotho") == "synthesised"
+
+    @property
+    def data(self) -> str:
+        """The recordings that were scored, in words."""
+        return "synthesised sound scenes" if self.synthesised else "Clotho"
+
+    def weights(self, audio_model: str, text_model: str) -> tuple[str, str]:
+        """Names of the published weights that both encoders start from, empty for none."""
+        return self.audio[audio_model].weights, self.text[text_model].weights
 
     def published(self, audio_model: str, text_model: str) -> tuple[str, str]:
-        """Names of the published weights that both encoders start from, empty for none and where
-        what follows them is not the report's linear map."""
+        """These names, empty also where a layer more follows the encoders than in the report."""
         if self.audio[audio_model].projection_hidden:
             return "", ""
         return self.weights(audio_model, text_model)
 
-    def weights(self, audio_model: str, text_model: str) -> tuple[str, str]:
-        """Names of the published weights that both encoders start from, empty for none."""
-        audio, text = self.audio[audio_model], self.text[text_model]
-        weights = "" if audio.weights == "none" else audio.weights
-        return weights, text_model if text.source == "hub" else ""
+    def as_published(self, audio_model: str, text_model: str) -> bool:
+        """Whether both encoders start from the published weights and end in a linear map."""
+        return all(self.published(audio_model, text_model))
 
     def pair_label(self, audio_model: str, text_model: str) -> str:
         """Both encoders as a reader knows them."""
-        audio, text = self.audio.get(audio_model), self.text.get(text_model)
-        return f"{audio.label if audio else audio_model} + {text.label if text else text_model}"
+        return f"{self.audio[audio_model].label} + {self.text[text_model].label}"
 
-    def captions_label(self, captions: str) -> str:
-        """The author of a run's new captions, or `no` if it has none."""
-        if captions != "gpt":
-            return "no"
-        return {"template": "template", "authors": "authors' GPT"}.get(self.backend, "GPT")
-
-    def data(self) -> str:
-        """The recordings that were scored, in words."""
-        synthesised = self.sources["clotho"] == "synthesised"
-        return "synthesised sound scenes" if synthesised else "Clotho"
+    def system_label(self, row: Mapping[str, Any]) -> str:
+        """A system's name for a figure or a table with one row a system."""
+        kind = str(row["kind"])
+        name = KINDS[kind]
+        if row["system"] != "model":
+            return name[:1].upper() + name[1:]
+        if kind == "finetuned_gpt" and self.backend != "template":
+            name = "GPT captions"
+        return f"{self.pair_label(row['audio_model'], row['text_model'])}, {name}"
 
 
 def read_rows(paths: str | Path | Sequence[str | Path]) -> pd.DataFrame:
     """CSV files of one layout; keys and ids stay text, what is empty in them stays empty."""
     if isinstance(paths, str | Path):
         paths = [paths]
-    frames = []
-    for path in paths:
-        named = pd.read_csv(path, nrows=0).columns
-        text = {column: str for column in named if column in _TEXT}
-        numbers = {column: ["", "nan"] for column in named if column not in _TEXT}
-        frames.append(pd.read_csv(path, dtype=text, keep_default_na=False, na_values=numbers))
-    return pd.concat(frames, ignore_index=True)
+    frames = [
+        pd.read_csv(
+            path, dtype=dict.fromkeys(_TEXT, str), keep_default_na=False, na_values=["", "nan"]
+        )
+        for path in paths
+    ]
+    return pd.concat(frames, ignore_index=True).fillna(dict.fromkeys(_TEXT, ""))
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -160,68 +165,42 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return [{str(key): value for key, value in row.items()} for row in frame.to_dict("records")]
 
 
-def by_metric(cells: pd.DataFrame) -> dict[str, dict[str, Any]]:
-    """Rows of one system by what each measures; of several the first."""
-    return {str(row["metric"]): row for row in reversed(records(cells))}
+def with_kind(rows: pd.DataFrame) -> pd.DataFrame:
+    """Add `kind`, one of KINDS, to rows that have KEYS."""
+    tuned = rows["stage"].where(rows["stage"] != "finetuned", "finetuned_" + rows["captions"])
+    ensembles = "ensemble_" + rows["audio_model"]
+    others = rows["audio_model"].where(rows["system"] != "ensemble", ensembles)
+    return rows.assign(kind=tuned.where(rows["system"] == "model", others))
 
 
-def kind_of(row: Mapping[str, Any]) -> str:
-    """Which of KINDS a row is."""
-    if row["system"] == "baseline":
-        return str(row["audio_model"])
-    if row["system"] == "ensemble":
-        return f"ensemble_{row['audio_model']}"
-    if row["stage"] == "finetuned":
-        return f"finetuned_{row['captions']}"
-    return str(row["stage"])
-
-
-def of_corpora(frame: pd.DataFrame, corpora: Sequence[str]) -> pd.DataFrame:
+def evaluation_rows(frame: pd.DataFrame, corpora: Collection[str | None]) -> pd.DataFrame:
     """Rows of the evaluation split that are of some corpora ("": of none), with `kind`."""
-    rows = frame[(frame["split"] == "evaluation") & frame["corpus"].isin(list(corpora))].copy()
-    rows["kind"] = [kind_of(row) for row in records(rows[KEYS])]
-    return rows
+    chosen = (frame["split"] == "evaluation") & frame["corpus"].isin([*corpora])
+    return with_kind(frame[chosen])
+
+
+def of_pair(frame: pd.DataFrame, pair: tuple[str, str], stage: str) -> pd.DataFrame:
+    """Rows of a pair of models after a stage of training."""
+    models = (frame["audio_model"] == pair[0]) & (frame["text_model"] == pair[1])
+    return frame[models & (frame["stage"] == stage)]
 
 
 def in_order(rows: pd.DataFrame, study: AudioStudy) -> pd.DataFrame:
     """Rows by kind (KINDS), then by the order of the configured models, then by seed."""
-    kinds = {kind: place for place, kind in enumerate(KINDS)}
-    audio = {name: place for place, name in enumerate(study.audio)}
-    text = {name: place for place, name in enumerate(study.text)}
-    places = pd.DataFrame(
-        {
-            "kind": rows["kind"].map(kinds).fillna(len(kinds)),
-            "audio": rows["audio_model"].map(audio).fillna(-1),
-            "text": rows["text_model"].map(text).fillna(-1),
-            "first": rows["seed"] != study.first_seed,
-            "seed": rows["seed"],
-        },
-        index=rows.index,
-    )
-    return rows.loc[
-        places.sort_values(["kind", "audio", "text", "first", "seed"], kind="stable").index
-    ]
+    seeds = dict.fromkeys([study.first_seed, *sorted(set(rows["seed"]))])
+    orders = {"kind": KINDS, "audio_model": study.audio, "text_model": study.text, "seed": seeds}
+    places = {
+        key: rows[key].map({name: place for place, name in enumerate(order)})
+        for key, order in orders.items()
+    }
+    return rows.loc[pd.DataFrame(places).sort_values([*orders], kind="stable").index]
 
 
-def system_label(row: Mapping[str, Any], study: AudioStudy) -> str:
-    """A system's name for a figure or a table with one row a system."""
-    kind = str(row["kind"])
-    name = KINDS.get(kind, kind.replace("_", " "))
-    if row["system"] != "model":
-        return name[:1].upper() + name[1:]
-    if kind == "finetuned_gpt" and study.backend != "template":
-        name = "GPT captions"
-    return f"{study.pair_label(row['audio_model'], row['text_model'])}, {name}"
-
-
-def with_interval(cell: Mapping[str, Any], digits: int = 2) -> str:
-    """A value with its interval, whose ends have one digit."""
-    text = number(cell["value"], digits)
-    if pd.isna(cell["low"]):
-        return text
-    return f"{text} [{number(cell['low'], 1)}, {number(cell['high'], 1)}]"
-
-
-def headers(*names: str) -> tuple[tuple[str, str], ...]:
-    """Columns of a table under headers of one level."""
-    return tuple(("", name) for name in names)
+def interval_texts(cells: pd.DataFrame) -> list[str]:
+    """Values with their intervals as text: mAP@10 with two digits, its interval and others one."""
+    texts = []
+    for cell in records(cells):
+        value = number(cell["value"], 2 if "map" in cell["metric"] else 1)
+        ends = f" [{number(cell['low'], 1)}, {number(cell['high'], 1)}]"
+        texts.append(value if pd.isna(cell["low"]) else value + ends)
+    return texts

@@ -1,33 +1,27 @@
 """Results with and without leaks, and the ledger of clips removed from training."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
-from triptych.audio.report.labels import DATASET_LABELS
+from triptych.audio.report.differences import gaps, interval_cells, ranks_of
 from triptych.audio.report.rows import (
+    DATASET_LABELS,
     METRICS,
     AudioStudy,
-    by_metric,
-    headers,
+    evaluation_rows,
+    interval_texts,
+    of_pair,
     read_rows,
-    records,
-    with_interval,
 )
-from triptych.report.palette import label
-from triptych.report.statistics import Interval, ratio_interval
-from triptych.report.tables import DASH, Table, number, with_cells
+from triptych.report.tables import Table, number, with_cells
 
 RESULT, COUNT = "result", "count"
-COUNTS = {
-    "listed": "Listed",
-    "unreadable": "Unreadable",
-    "excluded": "Excluded",
-    "train": "Trained on",
-    "leaked": "Leaked",
-}
+OF_DATASETS = {"listed": "Listed", "unreadable": "Unreadable"}
+OF_CORPORA = {"excluded": "Excluded", "train": "Trained on", "leaked": "Leaked"}
+"""Columns of counts.csv that are alike for all corpora, and the others."""
 DIFFERENCE, DIFFERENCE_LEAKED = "difference", "difference_leaked"
 
 
@@ -35,35 +29,6 @@ def read_corpora(paths: Sequence[str | Path]) -> pd.DataFrame:
     """CSV files in folders named by their corpus, as one frame with the column `corpus`."""
     frames = [read_rows(path).assign(corpus=Path(path).parent.name) for path in paths]
     return pd.concat(frames, ignore_index=True)
-
-
-VALUES: Mapping[str, Callable[[pd.Series], pd.Series]] = {
-    "map_at_10": lambda rank: (1 / rank).where(rank <= 10, 0.0),
-    "r_at_1": lambda rank: (rank <= 1).astype(float),
-    "r_at_5": lambda rank: (rank <= 5).astype(float),
-    "r_at_10": lambda rank: (rank <= 10).astype(float),
-}
-"""Each metric of METRICS as one value a query."""
-
-
-def mean_over_clips(values: pd.Series) -> Interval:
-    """Mean over queries, indexed by (clip, query), with its 95% interval over clips."""
-    by_clip = values.groupby(level="clip")
-    # A mean over queries is a ratio of sums over clips, however many captions a clip has.
-    return ratio_interval(by_clip.sum().to_numpy(), by_clip.size().to_numpy())
-
-
-def interval_cell(metric: str, gap: pd.Series) -> dict[str, object]:
-    """A metric's mean difference over queries, as `mean_over_clips` has it, and of how many."""
-    interval = mean_over_clips(gap)
-    return {
-        "metric": metric,
-        "value": interval.estimate,
-        "low": interval.low,
-        "high": interval.high,
-        "queries": len(gap),
-        "clips": gap.index.get_level_values("clip").nunique(),
-    }
 
 
 def leaks_long(
@@ -83,57 +48,42 @@ def leaks_long(
     row is: `result` in percent (of the main pair, pretrained; differences over all clips and over
     those that only the leaky corpus trains on) or `count` of clips by corpus.
     """
-    parts = [
-        with_cells(_results(metrics, queries, removed, clips, study), unit="percent", scale=scale),
-        with_cells(_counts(counts), unit="clips", scale=scale),
-    ]
-    parts[0].loc[parts[0]["row"].str.startswith(DIFFERENCE), "unit"] = "percentage points"
-    frame = pd.concat([part for part in parts if len(part)], ignore_index=True)
+    results = pd.concat(
+        [_scores(metrics, study), _differences(queries, leaked_clips(removed, clips, study), study)]
+    )
+    keys = ["corpus", "dataset", "split"]
+    numbers = counts.melt(keys, [*OF_DATASETS, *OF_CORPORA], "metric", "value")
+    results = with_cells(results.assign(part=RESULT), unit="percent", scale=scale)
+    results.loc[results["row"].str.startswith(DIFFERENCE), "unit"] = "percentage points"
+    ledger = with_cells(numbers.assign(part=COUNT, row=""), unit="clips", scale=scale)
+    frame = pd.concat([results, ledger], ignore_index=True)
     return frame.assign(exclude=frame["corpus"].map(dict(exclusions)))
 
 
-def _results(
-    metrics: pd.DataFrame,
-    queries: pd.DataFrame,
-    removed: pd.DataFrame,
-    clips: pd.DataFrame,
-    study: AudioStudy,
-) -> pd.DataFrame:
-    shared = (metrics["split"] == "evaluation") & (metrics["subset"] == "all")
-    shared &= (metrics["relevance"] == "single") & metrics["metric"].isin(list(METRICS))
-    scored = metrics[shared]
-    models = [(c, _pretrained(scored, study, c)) for c in (study.leaky, study.evaluated)]
-    rows = [
-        {"row": name, "corpus": corpus, "metric": row["metric"]}
-        | {end: 100 * row[end] for end in ("value", "low", "high")}
-        | {"queries": row["queries"], "clips": row["clips"]}
-        for name, parts in (("run", models), ("chance", [("", scored["audio_model"] == "chance")]))
-        for corpus, chosen in parts
-        for row in records(scored[chosen])
-    ]
-    evaluation_queries = queries[queries["split"] == "evaluation"].set_index(["clip", "query"])
+def _scores(metrics: pd.DataFrame, study: AudioStudy) -> pd.DataFrame:
+    """Scores in percent of the main pair, pretrained with and without leaks, and chance."""
+    corpora = [corpus for corpus in (study.leaky, study.evaluated) if corpus]
+    rows = evaluation_rows(metrics[metrics["subset"] == "all"], [*corpora, ""])
+    main = of_pair(rows, study.main, "pretrained").assign(row="run")
+    parts = [main[main["corpus"] == corpus] for corpus in corpora]
+    cells = pd.concat([*parts, rows[rows["kind"] == "chance"].assign(row="chance")])
+    cells[["value", "low", "high"]] *= 100
+    return cells[["row", "corpus", "metric", "value", "low", "high", "queries", "clips"]]
+
+
+def _differences(queries: pd.DataFrame, leaked: Sequence[str], study: AudioStudy) -> pd.DataFrame:
+    """Gains of the main pair by leaks, over all clips and over the leaked ones."""
+    rows = of_pair(
+        evaluation_rows(queries, [study.leaky, study.evaluated]), study.main, "pretrained"
+    )
     leaky, clean = (
-        evaluation_queries[_pretrained(evaluation_queries, study, corpus)]["rank"]
-        for corpus in (study.leaky, study.evaluated)
+        ranks_of(rows[rows["corpus"] == corpus]) for corpus in (study.leaky, study.evaluated)
     )
-    shared_queries = leaky.index.intersection(clean.index)
-    leaked = leaked_clips(removed, clips, study)
-    of_leaked = shared_queries[shared_queries.get_level_values("clip").isin(leaked)]
-    for name, chosen in ((DIFFERENCE, shared_queries), (DIFFERENCE_LEAKED, of_leaked)):
-        for metric, value in VALUES.items() if len(chosen) else ():
-            gap = 100 * (value(leaky[chosen]) - value(clean[chosen]))
-            rows.append({"row": name, "corpus": "", **interval_cell(metric, gap)})
-    return pd.DataFrame(rows).assign(part=RESULT)
-
-
-def _pretrained(frame: pd.DataFrame, study: AudioStudy, corpus: str) -> pd.Series:
-    audio, text = study.main
-    return (
-        (frame["stage"] == "pretrained")
-        & (frame["audio_model"] == audio)
-        & (frame["text_model"] == text)
-        & (frame["corpus"] == corpus)
-    )
+    difference = gaps(leaky, clean)
+    of_leaked = difference[difference.index.get_level_values("clip").isin(leaked)]
+    parts = {DIFFERENCE: difference, DIFFERENCE_LEAKED: of_leaked}
+    cells = [interval_cells(part).assign(row=name) for name, part in parts.items() if len(part)]
+    return pd.concat([pd.DataFrame(), *cells]).assign(corpus="")
 
 
 def leaked_clips(removed: pd.DataFrame, clips: pd.DataFrame, study: AudioStudy) -> list[str]:
@@ -143,41 +93,31 @@ def leaked_clips(removed: pd.DataFrame, clips: pd.DataFrame, study: AudioStudy) 
     return sorted(evaluation["clip"])
 
 
-def _counts(counts: pd.DataFrame) -> pd.DataFrame:
-    keys = ["corpus", "dataset", "split"]
-    return counts.melt(keys, list(COUNTS), "metric", "value").assign(part=COUNT, row="")
-
-
 def leaks_tables(long: pd.DataFrame) -> list[Table]:
     """Lay out `leaks_long`: the results, and the counts by corpus."""
-    text = ("row", "corpus", "dataset", "split", "exclude")
-    known = {key: "" for key in text if key in long}
-    frame = long.astype({key: object for key in known}).fillna(known)
-    return [
-        _results_table(frame[frame["part"] == RESULT]),
-        _counts_table(frame[frame["part"] == COUNT]),
-    ]
+    is_result = long["part"] == RESULT
+    return [_results_table(long[is_result]), _counts_table(long[~is_result])]
 
 
 def _results_table(results: pd.DataFrame) -> Table:
-    rows = []
-    for key, cells in results.groupby(["row", "corpus"], sort=False):
-        assert isinstance(key, tuple)
-        row, corpus = map(str, key)
-        exclude = str(cells["exclude"].iloc[0])
-        clips = int(cells["clips"].max())
-        name = {
-            "run": f"{'With' if exclude == 'none' else 'Without'} leaks: corpus {corpus}, "
-            f"exclude {exclude}",
-            "chance": "Chance",
-            DIFFERENCE: "With minus without, in points",
-            DIFFERENCE_LEAKED: f"Same difference, over the {clips} leaked clips",
-        }[row]
-        by_name = by_metric(cells)
-        values = (with_interval(by_name[m]) if m in by_name else DASH for m in METRICS)
-        rows.append((name, *values))
+    leaked = results[results["row"] == DIFFERENCE_LEAKED]
+    names = {
+        "chance": "Chance",
+        DIFFERENCE: "With minus without, in points",
+        DIFFERENCE_LEAKED: f"Same difference, over the {leaked['clips'].max():.0f} leaked clips",
+    }
+    has = results["exclude"].map({"none": "With"}).fillna("Without")
+    runs = has + " leaks: corpus " + results["corpus"] + ", exclude " + results["exclude"]
+    cells = results.assign(
+        name=results["row"].map(names).fillna(runs),
+        group="",
+        header=results["metric"].map(METRICS),
+        cell=interval_texts(results),
+    )
     compared = (results["row"] == DIFFERENCE).any()
-    return Table(
+    return Table.spread(
+        cells,
+        {"name": "Pretraining"},
         name="audio_leaks",
         title="With and without leaks.",
         caption=(
@@ -190,31 +130,28 @@ def _results_table(results: pd.DataFrame) -> Table:
                 else "No corpus with leaks was trained on, so that there is nothing to compare."
             )
         ),
-        columns=headers("Pretraining", *METRICS.values()),
-        rows=tuple(rows),
     )
 
 
 def _counts_table(counts: pd.DataFrame) -> Table:
-    corpora = list(dict.fromkeys(counts["corpus"]))
-    columns = list(headers("Data set", "Part", "Listed", "Unreadable"))
-    excluded = counts.drop_duplicates("corpus").set_index("corpus")["exclude"]
-    for corpus in corpora:
-        group = f"{corpus} ({excluded[corpus] or DASH})"
-        columns += [(group, COUNTS[name]) for name in ("excluded", "train", "leaked")]
-    rows = []
-    totals = np.zeros(len(columns) - 2)
-    for key, cells in counts.groupby(["dataset", "split"], sort=False):
-        assert isinstance(key, tuple)
-        value = cells.set_index(["corpus", "metric"])["value"]
-        line = [value.xs(name, level="metric").max() for name in ("listed", "unreadable")]
-        for corpus in corpora:
-            line += [value.get((corpus, name), np.nan) for name in ("excluded", "train", "leaked")]
-        totals += np.nan_to_num(np.asarray(line, dtype=float))
-        named = (label(DATASET_LABELS, str(key[0])), str(key[1]).replace("_", " "))
-        rows.append((*named, *(number(cell, 0) for cell in line)))
-    rows.append(("all", "", *(number(total, 0) for total in totals)))
-    return Table(
+    of_corpora = counts["metric"].isin(OF_CORPORA)
+    group = (counts["corpus"] + " (" + counts["exclude"] + ")").where(of_corpora, "")
+    names = {
+        "dataset": counts["dataset"].replace(DATASET_LABELS),
+        "part": counts["split"].str.replace("_", " "),
+    }
+    cells = counts.assign(**names, group=group)
+    cells = cells.drop_duplicates([*names, "group", "metric"])
+    total = cells.groupby(["group", "metric"], as_index=False)["value"].sum()
+    cells = pd.concat([cells, total.assign(dataset="all", part="")])
+    cells["header"] = cells["metric"].map(OF_DATASETS | OF_CORPORA)
+    cells["cell"] = [number(value, 0) for value in cells["value"]]
+    shared = product([""], OF_DATASETS.values())
+    others = product(dict.fromkeys(group[of_corpora]), OF_CORPORA.values())
+    return Table.spread(
+        cells,
+        {"dataset": "Data set", "part": "Part"},
+        [*shared, *others],
         name="audio_leaks_ledger",
         title="What each corpus trains on.",
         caption=(
@@ -223,7 +160,4 @@ def _counts_table(counts: pd.DataFrame) -> Table:
             "corpus doesn't train on are neither excluded nor trained on. Each removed clip with "
             "its reasons stands in results/audio/corpora/*/removed.csv."
         ),
-        columns=tuple(columns),
-        rows=tuple(rows),
-        keys=2,
     )

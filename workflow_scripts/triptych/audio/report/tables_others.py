@@ -1,4 +1,4 @@
-"""Table 1, and the numbers of every system beyond the paper."""
+"""Table 1, and published checkpoints beside what their authors print."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -6,15 +6,11 @@ from typing import Any
 
 import pandas as pd
 
-from triptych.audio.report.rows import (
-    AudioStudy,
-    headers,
-    in_order,
-    of_corpora,
-    records,
-    system_label,
-)
-from triptych.report.tables import DASH, Table, with_cells
+from triptych.audio.report.rows import CLOTHO_EVALUATION, METRICS, records
+from triptych.report.tables import DASH, Table, number, plain, with_cells
+
+PRINTED = {"dcase2025": "DCASE 2025 baseline", "salsa": "Salsa (DCASE 2024)"}
+"""Published checkpoints by their names in resources/published/audio_table2.csv."""
 
 
 def table1_long(example: Mapping[str, Any], *, scale: str) -> pd.DataFrame:
@@ -23,20 +19,21 @@ def table1_long(example: Mapping[str, Any], *, scale: str) -> pd.DataFrame:
 
     `taken_up` holds the keywords of which a word stands in an answer and not in the caption.
     """
-    keywords = [str(word) for word in example["keywords"]]
-    rows = [
-        ("instruction", str(example["instruction"]), ""),
-        ("caption", str(example["caption"]), ""),
-        ("keywords", ", ".join(keywords), ""),
-    ]
-    for place, answer in enumerate(example["response"], start=1):
-        taken = taken_up(keywords, str(answer), str(example["caption"]))
-        rows.append((f"answer {place}", str(answer), ", ".join(taken)))
-    frame = pd.DataFrame(rows, columns=["part", "value", "taken_up"])
-    return frame.assign(
+    caption, keywords = str(example["caption"]), [str(word) for word in example["keywords"]]
+    asked = {
+        "instruction": str(example["instruction"]),
+        "caption": caption,
+        "keywords": ", ".join(keywords),
+    }
+    rows = [(part, text, "") for part, text in asked.items()]
+    for place, answer in enumerate(map(str, example["response"]), start=1):
+        rows.append((f"answer {place}", answer, ", ".join(taken_up(keywords, answer, caption))))
+    return pd.DataFrame(rows, columns=["part", "value", "taken_up"]).assign(
         backend=str(example["backend"]),
         model=str(example["model"] or ""),
-        **dict.fromkeys(("published", "difference", "difference_percent"), ""),
+        published="",
+        difference="",
+        difference_percent="",
         unit="text",
         scale=scale,
     )
@@ -61,11 +58,7 @@ def table1_table(long: pd.DataFrame) -> Table:
         "template": "a template without any language model",
         "authors": "the authors' published captions",
     }.get(str(first["backend"]), f"the language model {first['model']}")
-    taken = long["taken_up"].fillna("").astype(str)
-    rows = tuple(
-        (str(part).capitalize(), str(value), words or DASH)
-        for part, value, words in zip(long["part"], long["value"], taken, strict=True)
-    )
+    taken = long["taken_up"].fillna("").replace("", DASH)
     return Table(
         name="audio_table1",
         title="Table 1. One query and its answer.",
@@ -73,37 +66,51 @@ def table1_table(long: pd.DataFrame) -> Table:
             f"Answered by {by}. The last column names the keywords that an answer adds to the "
             "caption (the paper prints them in red)."
         ),
-        columns=headers("Part", "Text", "Keywords taken up"),
-        rows=rows,
+        columns=plain("Part", "Text", "Keywords taken up"),
+        rows=tuple(zip(long["part"].str.capitalize(), long["value"], taken, strict=True)),
         prose=True,
     )
 
 
-def beyond_long(metrics: pd.DataFrame, study: AudioStudy, *, scale: str) -> pd.DataFrame:
-    """One run of every system of the evaluation split on every question that the data ask.
+def published_long(metrics: pd.DataFrame, published: pd.DataFrame, *, scale: str) -> pd.DataFrame:
+    """One row a checkpoint and measure, in percent.
 
-    In percent. `measure`: single (all queries, mAP@10), seen and unseen (those of combinations of
-    events that training has or lacks).
+    metrics: of `scoring.published.score_models`; published: of audio_table2.csv.
     """
-    rows = of_corpora(metrics, [study.evaluated, ""])
-    rows = rows[rows["metric"] == "map_at_10"]
-    rows = first_seeds(in_order(rows, study), study)
-    frame = pd.DataFrame(
-        {
-            "kind": rows["kind"],
-            "label": [system_label(row, study) for row in records(rows)],
-            **{key: rows[key] for key in ("audio_model", "text_model", "captions", "seed")},
-            "system": rows["system"],
-            "measure": rows["subset"].replace("all", "single"),
-            **{name: 100 * rows[name] for name in ("value", "low", "high")},
-            **{name: rows[name] for name in ("queries", "clips")},
-            "data": study.data(),
-        }
+    rows = metrics[metrics["subset"] == "all"].drop(columns=["split", "subset"])
+    rows[["value", "low", "high"]] *= 100
+    printed = published.set_index("audio_model")
+    rows["published"] = [
+        printed.loc[PRINTED[name], metric]
+        for name, metric in zip(rows["checkpoint"], rows["metric"], strict=True)
+    ]
+    return with_cells(rows, unit="percent", scale=scale)
+
+
+def published_table(long: pd.DataFrame) -> Table:
+    """Lay out `published_long`."""
+    clips = int(long["clips"].min())
+    whole = "" if clips == CLOTHO_EVALUATION["clips"] else f" Only {clips} clips could be read."
+    return Table(
+        name="audio_published",
+        title="Published checkpoints, scored here.",
+        caption=(
+            "Each model on Clotho's evaluation split, in float32, beside what its authors print. "
+            "Intervals are over recordings with all their captions: a difference between two runs "
+            "of one model comes from resampling, precision and how long captions are cut, and is "
+            f"expected to be far smaller.{whole}"
+        ),
+        columns=plain("Checkpoint", "Measure", "published", "here", "95%", "difference"),
+        rows=[
+            (
+                PRINTED[row["checkpoint"]],
+                METRICS[row["metric"]],
+                number(row["published"], 2),
+                number(row["value"], 2),
+                f"[{number(row['low'], 2)}, {number(row['high'], 2)}]",
+                number(row["difference"], 2),
+            )
+            for row in records(long)
+        ],
+        keys=2,
     )
-    return with_cells(frame.reset_index(drop=True), unit="percent", scale=scale)
-
-
-def first_seeds(rows: pd.DataFrame, study: AudioStudy) -> pd.DataFrame:
-    """One run of each system: fine-tuned models of the first seed, the others as they are."""
-    others = (rows["stage"] == "finetuned") & (rows["seed"] != study.first_seed)
-    return rows[~others]

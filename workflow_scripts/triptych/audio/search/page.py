@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from markupsafe import Markup
 from numpy.typing import NDArray
 
 from triptych.audio.data.decoding import SAMPLE_RATE
@@ -50,12 +49,11 @@ def search_page(
     store: Store,
     *,
     queries: int,
-    style: str,
     run: Mapping[str, Any],
     scale: str,
 ) -> str:
     """The page's HTML. split: the embeddings that are searched; clips, captions: of its tables;
-    store: the clips' sound; style: a style sheet; run: the model's row of the experiment table.
+    store: the clips' sound; run: the model's row of the experiment table.
     """
     scores = similarities(split.text, split.audio)
     columns = columns_of(list(split.query_clips), list(split.clips))
@@ -77,7 +75,6 @@ def search_page(
         shown.append(named | {"kind": KINDS[_kind(rank)], "clips": ranked})
     return render(
         "search.html.j2",
-        style=Markup(style),
         run=run,
         scale=scale,
         shown=shown,
@@ -130,9 +127,5 @@ def _kind(rank: int) -> int:
 
 def _shares(count: int, sizes: Sequence[int]) -> list[int]:
     """`count` places dealt out in turn among groups, to none more than it has."""
-    shares = [0] * len(sizes)
-    while sum(shares) < min(count, sum(sizes)):
-        for group, size in enumerate(sizes):
-            if shares[group] < size and sum(shares) < count:
-                shares[group] += 1
-    return shares
+    turns = [group for turn in range(count) for group, size in enumerate(sizes) if turn < size]
+    return [turns[:count].count(group) for group in range(len(sizes))]
