@@ -23,30 +23,39 @@ from triptych.audio.data.tables import CLIP_COLUMNS
 from triptych.audio.data.wavcaps import read_wavcaps
 from triptych.core.errors import InputError
 
-# 501, 502, 503: development (503 validation too); 511 validation; 521, 522 evaluation;
-# 531, 532 challenge; 900 is nobody's.
-FREESOUND = ["501", "511", "521", "531", "600", "900", "2219"]
-TRAIN_VIDEO, TEST_VIDEO, OTHER_VIDEO = "aaaaaaaaaaa", "ttttttttttt", "ooooooooooo"
+FULL, ALL, TEST, DCASE = LISTS
+DEVELOPMENT = ["development"]
+LEFT_OUT = {
+    "clotho/development/shared with validation.wav": [
+        "clotho/validation/same recording, other excerpt.wav"
+    ],
+    "wavcaps/FreeSound/501.flac": [FULL, ALL],
+    "wavcaps/FreeSound/511.flac": [FULL, ALL, TEST, "clotho/validation/Harbour, gulls.wav"],
+    "wavcaps/FreeSound/521.flac": [FULL, ALL, TEST, DCASE, "clotho/evaluation/tram.wav"],
+    "wavcaps/FreeSound/531.flac": [FULL, DCASE, "clotho/challenge/Wet Road : Night.wav"],
+    "wavcaps/FreeSound/600.flac": [FULL],
+}
+"""By what, of a model that trains on Clotho's development split."""
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
+    """Sources that share recordings; SoundBible's numbers are no Freesound ids."""
     folder = tmp_path_factory.mktemp("sources")
     files.write_clotho(folder / "clotho")
-    files.write_wavcaps(folder, "FreeSound", [record(identifier) for identifier in FREESOUND])
-    videos = (TRAIN_VIDEO, TEST_VIDEO, OTHER_VIDEO)
-    files.write_wavcaps(folder, "AudioSet_SL", [record(f"Y{video}.wav") for video in videos])
+    sounds = ["501", "511", "521", "531", "600", "900", "2219"]
+    files.write_wavcaps(folder, "FreeSound", [record(identifier) for identifier in sounds])
     files.write_wavcaps(folder, "SoundBible", [record("521"), record("531")])
+    files.write_wavcaps(folder, "AudioSet_SL", [record("Yttttttttttt.wav")])
     header = ["audiocap_id", "youtube_id", "start_time", "caption"]
-    files.write_rows(folder / "train.csv", header, [["1", TRAIN_VIDEO, "0", "A car."]])
-    files.write_rows(folder / "test.csv", header, [["2", TEST_VIDEO, "0", "A bus."]])
+    files.write_rows(folder / "test.csv", header, [["2", "ttttttttttt", "0", "A bus."]])
     files.write_leaks(
         folder / "leaks",
         full=["501", "502", "503", "511", "521", "522", "531", "532", "600", "Not found"],
         wavcaps_all=["501", "511", "521", "Not found", "Not found"],
         wavcaps_test=["511", "521", "Not found"],
         dcase=["521", "531", "Not found"],
-        videos=[TEST_VIDEO],
+        videos=["ttttttttttt"],
     )
     return folder
 
@@ -61,138 +70,85 @@ def clips(folder):
     return pd.concat([table.clips for table in tables], ignore_index=True)
 
 
-def strict(folder, clips, splits=("development",), unreadable=None):
-    return exclude(clips, splits, read_leak_lists(folder / "leaks"), unreadable or {})
+@pytest.fixture(scope="module")
+def lists(folder):
+    return read_leak_lists(folder / "leaks")
 
 
-def training(ledger, dataset, column="clip"):
-    manifest = ledger.manifest
-    rows = manifest[(manifest["role"] == "train") & (manifest["dataset"] == dataset)]
-    return [clip.removeprefix(f"{dataset}/") for clip in rows[column]]
+def left_out(ledger):
+    return {clip: list(rows["source"]) for clip, rows in ledger.removed.groupby("clip", sort=False)}
 
 
-def freesound(ledger):
-    """Ids of WavCaps' FreeSound clips that are trained on."""
-    return [
-        clip.removeprefix("FreeSound/").removesuffix(".flac")
-        for clip in training(ledger, "wavcaps")
-        if clip.startswith("FreeSound/")
-    ]
+def test_strict_leaves_out_what_is_listed_or_protected_and_says_by_what(clips, lists):
+    """Clips whose id is "Not found" are never taken for one another."""
+    ledger = exclude(clips, DEVELOPMENT, lists, {})
+    assert left_out(ledger) == LEFT_OUT
+    assert list(left_out(ledger)) == [clip for clip in clips["clip"] if clip in LEFT_OUT]
+    by_list = ledger.removed["source"].isin(LISTS)
+    assert (ledger.removed["reason"] == "leak list").equals(by_list)
+    assert set(ledger.manifest["clip"]) == set(clips["clip"]) - set(LEFT_OUT)
 
 
-def test_the_lists_are_removed_from_freesound_unless_leaks_stay(folder, clips):
-    assert freesound(strict(folder, clips)) == ["900", "2219"]
-    assert freesound(exclude(clips, ["development"], None, {})) == FREESOUND
+def test_leaks_that_stay_are_counted(clips, lists):
+    lenient = exclude(clips, DEVELOPMENT, None, {})
+    assert lenient.removed.empty and lenient.manifest["clip"].equals(clips["clip"])
+    leaked = lenient.counts.set_index(["dataset", "split"])["leaked"]
+    assert leaked[leaked > 0].to_dict() == {
+        ("clotho", "development"): 1,
+        ("wavcaps", "FreeSound"): 3,
+    }
+    assert exclude(clips, DEVELOPMENT, lists, {}).counts["leaked"].sum() == 0
 
 
-def test_strict_drops_what_clothos_splits_share_from_the_one_that_is_trained_on(folder, clips):
-    ledger = strict(folder, clips)
-    assert "development/shared with validation.wav" not in training(ledger, "clotho")
-    row = ledger.removed[ledger.removed["dataset"] == "clotho"].iloc[0]
-    assert row["clip"] == "clotho/development/shared with validation.wav"
-    assert row["reason"] == "protected recording"
-    assert row["source"] == "clotho/validation/same recording, other excerpt.wav"
-    assert (ledger.removed["dataset"] == "clotho").sum() == 1
-    assert len(training(exclude(clips, ["development"], None, {}), "clotho")) == 4
+def test_a_split_that_is_trained_on_protects_nothing(clips, lists):
+    ledger = exclude(clips, ["development", "validation", "evaluation"], lists, {})
+    roles = ledger.manifest[ledger.manifest["dataset"] == "clotho"]["role"]
+    assert roles.value_counts().to_dict() == {"train": 9, "challenge": 2}
+    protected = ledger.removed[ledger.removed["reason"] == "protected recording"]
+    assert protected["clip"].tolist() == ["wavcaps/FreeSound/531.flac"]
 
 
-def test_a_split_that_is_trained_on_protects_nothing(folder, clips):
-    splits = ("development", "validation", "evaluation")
-    ledger = strict(folder, clips, splits)
-    assert len(training(ledger, "clotho")) == 9
-    manifest = ledger.manifest
-    assert set(manifest["role"]) == {"train", "challenge"}
-    reasons = ledger.removed[ledger.removed["reason"] == "protected recording"]
-    assert reasons["clip"].tolist() == ["wavcaps/FreeSound/531.flac"]
-
-
-def test_clips_with_an_unknown_id_are_never_taken_for_one_another(folder, clips):
-    """Clips of two splits and all the lists say "Not found"."""
-    ledger = strict(folder, clips)
-    assert "development/unknown origin.wav" in training(ledger, "clotho")
-    assert "clotho/evaluation/lost.wav" in set(ledger.manifest["clip"])
-
-
-def test_each_reason_has_its_row(folder, clips):
-    removed = strict(folder, clips).removed
-    rows = removed[removed["clip"] == "wavcaps/FreeSound/521.flac"]
-    assert list(zip(rows["reason"], rows["source"], strict=True)) == [
-        ("leak list", "blacklist_clotho.full.v2.csv"),
-        ("leak list", "blacklist_exclude_all_ac.json"),
-        ("leak list", "blacklist_exclude_test_ac.json"),
-        ("leak list", "dcase2025_task6_excluded_freesound_ids.csv"),
-        ("protected recording", "clotho/evaluation/tram.wav"),
-    ]
-    assert set(rows["sound_id"]) == {"521"}
-    order = removed["clip"].map({clip: row for row, clip in enumerate(clips["clip"])})
-    assert order.is_monotonic_increasing
-
-
-def test_unreadable_clips_are_removed_from_every_role_and_still_protect(folder, clips):
+def test_unreadable_clips_are_removed_from_every_role_and_still_protect(clips):
     problems = {
         "clotho/evaluation/tram.wav": "0 samples",
         "wavcaps/FreeSound/900.flac": "no such file",
     }
-    ledger = strict(folder, clips, unreadable=problems)
+    ledger = exclude(clips, DEVELOPMENT, {}, problems)
     assert not set(problems) & set(ledger.manifest["clip"])
     rows = ledger.removed[ledger.removed["reason"] == "unreadable"]
     assert dict(zip(rows["clip"], rows["source"], strict=True)) == problems
-    assert "521" not in freesound(ledger)
+    assert "wavcaps/FreeSound/521.flac" in left_out(ledger)
 
 
-def test_the_counts_add_up_and_tell_what_is_left(folder, clips):
-    problems = {"wavcaps/FreeSound/521.flac": "broken", "wavcaps/FreeSound/900.flac": "broken"}
-    lenient = exclude(clips, ["development"], None, problems)
-    for ledger in (strict(folder, clips, unreadable=problems), lenient):
-        counts = ledger.counts
-        trained = counts[(counts["dataset"] != "clotho") | (counts["split"] == "development")]
-        parts = trained["unreadable"] + trained["excluded"] + trained["train"]
-        assert (parts == trained["listed"]).all()
-        assert counts["listed"].sum() == len(clips)
-    counts = exclude(clips, ["development"], None, {}).counts.set_index(["dataset", "split"])
-    assert counts.loc[("wavcaps", "FreeSound"), "leaked"] == 3  # 511, 521, 531
-    assert counts.loc[("clotho", "development"), "leaked"] == 1  # 503
-    assert strict(folder, clips).counts["leaked"].sum() == 0
+@pytest.mark.parametrize(
+    ("planted", "says"),
+    [
+        ("wavcaps/FreeSound/531.flac", r"531\.flac is clotho/challenge/Wet Road : Night\.wav"),
+        ("clotho/evaluation/lost.wav", r"evaluation/lost\.wav itself"),  # which has no id
+    ],
+)
+def test_the_proof_names_a_planted_leak(clips, lists, planted, says):
+    manifest = exclude(clips, DEVELOPMENT, lists, {}).manifest
+    prove_no_leak(manifest, clips, DEVELOPMENT)
+    manifest = pd.concat([manifest, pd.DataFrame([{"clip": planted, "role": "train"}])])
+    with pytest.raises(LeakError, match=says):
+        prove_no_leak(manifest, clips, DEVELOPMENT)
 
 
-def test_the_proof_names_a_planted_leak(folder, clips):
-    ledger = strict(folder, clips)
-    prove_no_leak(ledger.manifest, clips, ["development"])
-    planted = {"dataset": "wavcaps", "split": "FreeSound", "role": "train"}
-    clip = "wavcaps/FreeSound/531.flac"
-    manifest = pd.concat([ledger.manifest, pd.DataFrame([{"clip": clip, **planted}])])
-    with pytest.raises(LeakError, match=r"531\.flac is clotho/challenge/Wet Road : Night\.wav"):
-        prove_no_leak(manifest, clips, ["development"])
-
-
-def test_the_proof_notices_a_protected_clip_itself_even_without_an_id(folder, clips):
-    manifest = strict(folder, clips).manifest
-    manifest = manifest.assign(
-        role=manifest["role"].where(manifest["clip"] != "clotho/evaluation/lost.wav", "train")
-    )
-    with pytest.raises(LeakError, match=r"evaluation/lost\.wav itself"):
-        prove_no_leak(manifest, clips, ["development"])
-
-
-def test_a_list_is_read_in_each_layout_without_the_pseudo_id(folder):
-    lists = read_leak_lists(folder / "leaks")
-    assert lists["blacklist_exclude_all_ac.json"] == {"501", "511", "521"}
-    assert lists["dcase2025_task6_excluded_freesound_ids.csv"] == {"521", "531"}
-    assert len(lists["blacklist_clotho.full.v2.csv"]) == 9
-
-
-def test_a_list_that_is_damaged_or_missing_is_refused(tmp_path):
-    files.write_rows(tmp_path / "a.csv", ["sound_id"], [["521.0"]])
-    with pytest.raises(InputError, match=r"'521\.0'"):
-        read_leak_list(tmp_path / "a.csv")
-    files.write_rows(tmp_path / "b.csv", ["number"], [["521"]])
-    with pytest.raises(InputError, match="no column sound_id or id"):
-        read_leak_list(tmp_path / "b.csv")
-    (tmp_path / "c.json").write_text("[]")
-    with pytest.raises(InputError, match="FreeSound"):
-        read_leak_list(tmp_path / "c.json")
-    with pytest.raises(InputError, match="is missing"):
-        read_leak_lists(tmp_path)
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("a.csv", "sound_id\n521.0\n", r"'521\.0'"),
+        ("b.csv", "number\n521\n", "no column sound_id or id"),
+        ("c.json", "[]", "FreeSound"),
+        ("d.csv", None, "is missing"),
+    ],
+)
+def test_a_list_that_is_damaged_or_missing_is_refused(tmp_path, name, content, says):
+    if content is not None:
+        (tmp_path / name).write_text(content)
+    with pytest.raises(InputError, match=says):
+        read_leak_list(tmp_path / name)
 
 
 IDS = st.sampled_from(["", "1", "2", "3", "4", "5", "6", "10", "11"])
@@ -241,3 +197,7 @@ def test_no_protected_recording_is_ever_trained_on(placed, splits, listed, broke
     assert not ledger.removed.duplicated(["clip", "reason", "source"]).any()
     unknown = {f"{d}/{s}/{row}" for row, ((d, s), known) in enumerate(placed) if not known}
     assert not (gone - set(unreadable)) & unknown
+    counts = ledger.counts
+    assert counts["listed"].sum() == len(clips) and counts["train"].sum() == len(trained)
+    assert counts["unreadable"].sum() == len(unreadable)
+    assert (counts["unreadable"] + counts["excluded"]).sum() == len(gone)

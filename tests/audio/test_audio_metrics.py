@@ -23,25 +23,14 @@ def random() -> np.random.Generator:
     return np.random.default_rng(11)
 
 
-def plain_rank(row: list[float], true: int) -> int:
-    order = sorted(range(len(row)), key=lambda clip: (-row[clip], clip))
-    return order.index(true) + 1
-
-
-def plain_average_precision(row: list[float], relevant: list[bool], cutoff: int) -> float:
-    order = sorted(range(len(row)), key=lambda clip: (-row[clip], clip))
-    found, total = 0, 0.0
-    for position, clip in enumerate(order[:cutoff], start=1):
-        if relevant[clip]:
-            found += 1
-            total += found / position
-    return total / sum(relevant)
+def plain_order(row: np.ndarray) -> list[int]:
+    return sorted(range(len(row)), key=lambda clip: (-row[clip], clip))
 
 
 def test_ranks_are_those_of_a_sorted_list_also_among_equal_scores(random):
     scores = random.integers(0, 4, (200, 15)).astype(float)  # many ties
     true = random.integers(0, 15, 200)
-    expected = [plain_rank(list(row), clip) for row, clip in zip(scores, true, strict=True)]
+    expected = [plain_order(row).index(c) + 1 for row, c in zip(scores, true, strict=True)]
     assert ranks(scores, true).tolist() == expected
 
 
@@ -57,11 +46,15 @@ def test_average_precision_of_several_relevant_clips_equals_a_plain_loop(random,
     scores = random.integers(0, 30, (100, 40)).astype(float)
     relevant = random.random((100, 40)) < 0.1
     relevant[:, 3] = True
-    expected = [
-        plain_average_precision(list(row), list(wanted), cutoff)
-        for row, wanted in zip(scores, relevant, strict=True)
-    ]
-    assert average_precisions(scores, relevant, cutoff) == pytest.approx(expected, abs=1e-12)
+    for found, row, wanted in zip(
+        average_precisions(scores, relevant, cutoff), scores, relevant, strict=True
+    ):
+        right, total = 0, 0.0
+        for position, clip in enumerate(plain_order(row)[:cutoff], start=1):
+            if wanted[clip]:
+                right += 1
+                total += right / position
+        assert found == pytest.approx(total / wanted.sum(), abs=1e-12)
 
 
 def test_a_model_without_opinion_gets_the_scores_of_chance():
@@ -93,16 +86,13 @@ def test_the_interval_holds_the_truth_about_as_often_as_it_says(random):
     assert 0.89 <= held / 200 <= 0.99
 
 
-def test_simultaneous_intervals_are_as_wide_as_independent_means_need(random):
+@pytest.mark.parametrize("means", [1, 20])
+def test_simultaneous_intervals_are_as_wide_as_independent_means_need(random, means):
     """Of 20 independent means the normal's quantile is that of Sidak, 3.02 and not 1.96."""
-    values = random.standard_normal((20, 1000))
-    resamples = ClusterResamples(np.arange(1000))
+    values = random.standard_normal((means, 1000))
     errors = values.std(axis=1, ddof=1) / np.sqrt(1000)
-    reach = statistics.NormalDist().inv_cdf((1 + 0.95 ** (1 / 20)) / 2)
-    for mean, error, interval in zip(
-        values.mean(axis=1), errors, resamples.simultaneous(values), strict=True
-    ):
+    reach = statistics.NormalDist().inv_cdf((1 + 0.95 ** (1 / means)) / 2)
+    intervals = ClusterResamples(np.arange(1000)).simultaneous(values)
+    for mean, error, interval in zip(values.mean(axis=1), errors, intervals, strict=True):
         assert interval.estimate == pytest.approx(mean)
         assert interval.high - interval.low == pytest.approx(2 * reach * error, rel=0.1)
-    (alone,) = resamples.simultaneous(values[:1])
-    assert alone.high - alone.low == pytest.approx(2 * 1.96 * errors[0], rel=0.1)

@@ -15,70 +15,31 @@ from triptych.audio.data.clotho import read_clotho
 from triptych.audio.data.ledger import LISTS, exclude, prove_no_leak, read_leak_lists
 from triptych.audio.data.wavcaps import read_wavcaps
 
-SPLITS = ("development", "validation", "evaluation")
+REAL = Path(os.environ.get("TRIPTYCH_REAL_FILES", "nowhere")) / "captions"
 
 
-def real(name):
-    """A folder or file below TRIPTYCH_REAL_FILES, or skip the test."""
-    path = Path(os.environ.get("TRIPTYCH_REAL_FILES", "nowhere")) / "captions" / name
-    if not path.exists():
-        pytest.skip("TRIPTYCH_REAL_FILES has no captions/" + name)
-    return path
-
-
-@pytest.fixture(scope="module")
-def clotho():
-    return read_clotho(real("clotho"))
-
-
-@pytest.fixture(scope="module")
-def lists():
-    return read_leak_lists(real("leaks"))
-
-
-def by_split(table, condition):
-    return [int(condition[table["split"] == split].sum()) for split in SPLITS]
-
-
-def test_clotho_has_3839_clips_of_development_and_1045_of_each_other_split(clotho):
-    assert by_split(clotho.clips, clotho.clips["clip"] != "") == [3839, 1045, 1045]
-    captions = clotho.captions.merge(clotho.clips[["clip", "split"]], on="clip")
-    assert by_split(captions, captions["caption"] != "") == [19_195, 5_225, 5_225]
-
-
-def test_leak_lists_have_the_known_sizes(lists):
-    """Without the pseudo-id, which each of them contains."""
+@pytest.mark.skipif(not REAL.is_dir(), reason="the real files aren't here")
+def test_real_files_have_the_known_counts_and_leave_no_leak():
+    """WavCaps' real FreeSound isn't among them: in its place stand all listed ids and 10 others."""
+    clotho, lists = read_clotho(REAL / "clotho"), read_leak_lists(REAL / "leaks")
+    splits = {"development": 3839, "validation": 1045, "evaluation": 1045}
+    assert clotho.clips["split"].value_counts()[list(splits)].to_dict() == splits
+    assert len(clotho.captions) == 5 * sum(splits.values())
+    # Without the pseudo-id, which each of them contains.
     assert [len(lists[name]) for name in LISTS] == [7942 - 1, 5905 - 1, 2078 - 1, 3080 - 1]
 
-
-@pytest.fixture(scope="module")
-def clips(clotho, lists):
-    """Real Clotho, AudioCaps and SoundBible, and a FreeSound with every id that matters.
-
-    WavCaps' real FreeSound part isn't among the files: in its place stand all listed ids and
-    10 others.
-    """
-    sounds = sorted(set().union(*lists.values()))
-    others = [str(90_000_000 + number) for number in range(10)]
-    made = pd.DataFrame({"split": "FreeSound", "sound_id": [*sounds, *others], "youtube_id": ""})
-    made["dataset"] = "wavcaps"
+    sounds = [*sorted(set().union(*lists.values())), *map(str, range(90_000_000, 90_000_010))]
+    made = pd.DataFrame({"dataset": "wavcaps", "split": "FreeSound", "sound_id": sounds})
     made["clip"] = "wavcaps/FreeSound/" + made["sound_id"]
-    parts = [
-        clotho.clips,
-        read_audiocaps(real("audiocaps")).clips,
-        read_wavcaps(real("wavcaps"), ["SoundBible"]).clips,
-        made,
-    ]
-    return pd.concat(parts, ignore_index=True).fillna("")
-
-
-def test_strict_drops_the_three_known_clips_of_development_and_leaves_no_leak(clips, lists):
+    others = read_audiocaps(REAL / "audiocaps"), read_wavcaps(REAL / "wavcaps", ["SoundBible"])
+    tables = [clotho.clips, *(other.clips for other in others), made]
+    clips = pd.concat(tables, ignore_index=True).fillna("")
     ledger = exclude(clips, ["development"], lists, {})
-    table = ledger.counts.set_index(["dataset", "split"])
     removed = ledger.removed[ledger.removed["dataset"] == "clotho"]
     assert set(removed["sound_id"]) == {"137692", "130603", "86163"}
     assert set(removed["split"]) == {"development"}
-    assert table.loc[("clotho", "development"), "train"] == 3836
-    assert table.loc[("wavcaps", "FreeSound"), "train"] == 10
-    assert table["leaked"].sum() == 0
+    counts = ledger.counts.set_index(["dataset", "split"])
+    assert counts.loc[("clotho", "development"), "train"] == 3836
+    assert counts.loc[("wavcaps", "FreeSound"), "train"] == 10
+    assert counts["leaked"].sum() == 0
     prove_no_leak(ledger.manifest, clips, ["development"])

@@ -12,16 +12,14 @@ from triptych.audio.scoring.metrics import mean_average_precision, similarities
 from triptych.audio.scoring.scores import Scores, score_runs
 
 MEMBERS = [list(PAIRS[0]), list(PAIRS[2])]
+PUBLISHED = ["n-bert/clean/finetuned/gpt-seed0", "n-roberta/clean/finetuned/gpt-seed0"]
+MAIN = dict(stage="finetuned", audio_model="n", text_model="bert", corpus="clean", captions="gpt")
+TRUE = np.repeat(np.arange(CLIPS), CAPTIONS)
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
-    return tmp_path_factory.mktemp("models")
-
-
-@pytest.fixture(scope="module")
-def runs(folder) -> list[dict]:
-    return study(folder)
+def runs(tmp_path_factory) -> list[dict]:
+    return study(tmp_path_factory.mktemp("models"))
 
 
 @pytest.fixture(scope="module")
@@ -30,73 +28,55 @@ def scores(runs) -> Scores:
 
 
 def one(table: pd.DataFrame, **wanted: object) -> pd.Series:
-    for key, value in wanted.items():
+    """The row of mAP@10 with these keys, of the evaluation split's whole unless they say other."""
+    for key, value in (dict(metric="map_at_10", split="evaluation", subset="all") | wanted).items():
         table = table[table[key] == value]
     assert len(table) == 1, table
     return table.iloc[0]
 
 
-MAIN = dict(stage="finetuned", audio_model="n", text_model="bert", corpus="clean", captions="gpt")
-ALL = dict(split="evaluation", subset="all")
+def matrix_of(runs, labels, split) -> np.ndarray:
+    """Mean similarities of the stored embeddings of runs."""
+    folders = [Path(run["folder"]) for run in runs if run["run"] in labels]
+    splits = [read_embeddings(folder / "embeddings.npz")[split] for folder in folders]
+    return sum(similarities(split.text, split.audio) for split in splits) / len(labels)
 
 
-def test_a_models_score_is_that_of_its_stored_embeddings(scores, runs):
-    split = read_embeddings(Path(runs[3]["folder"]) / "embeddings.npz")["evaluation"]
-    matrix = similarities(split.text, split.audio)
-    row = one(scores.metrics, metric="map_at_10", **MAIN, **ALL)
-    true = np.repeat(np.arange(CLIPS), CAPTIONS)
-    assert row["value"] == pytest.approx(mean_average_precision(matrix, true))
+def test_a_models_score_is_that_of_its_stored_embeddings_also_for_unseen_combinations(scores, runs):
+    matrix = matrix_of(runs, PUBLISHED[:1], "evaluation")
+    row = one(scores.metrics, **MAIN)
+    assert row["value"] == pytest.approx(mean_average_precision(matrix, TRUE))
     assert row["low"] < row["value"] < row["high"]
     assert (row["queries"], row["clips"]) == (CLIPS * CAPTIONS, CLIPS)
-
-
-def test_queries_of_unseen_combinations_are_scored_apart(scores, runs):
-    split = read_embeddings(Path(runs[3]["folder"]) / "embeddings.npz")["evaluation"]
-    matrix = similarities(split.text, split.audio)
-    true = np.repeat(np.arange(CLIPS), CAPTIONS)
-    unseen = true % 2 == 1
-    row = one(scores.metrics, metric="map_at_10", **MAIN, **(ALL | {"subset": "unseen"}))
-    expected = mean_average_precision(matrix[unseen], true[unseen])
+    unseen = TRUE % 2 == 1
+    row = one(scores.metrics, subset="unseen", **MAIN)
+    expected = mean_average_precision(matrix[unseen], TRUE[unseen])
     assert (row["value"], row["queries"]) == (pytest.approx(expected), CLIPS * CAPTIONS // 2)
 
 
-def test_ensembles_hold_gpt_models_and_are_chosen_on_validation_alone(scores, runs, folder):
-    published = scores.ensembles.query("name == 'published'")
-    assert published["member"].tolist() == [
-        "n-bert/clean/finetuned/gpt-seed0",
-        "n-roberta/clean/finetuned/gpt-seed0",
-    ]
-    row = one(
-        scores.metrics,
-        audio_model="selected",
-        metric="map_at_10",
-        **(ALL | {"split": "validation"}),
-    )
-    labels = scores.ensembles.query("name == 'selected'")["member"].tolist()
-    folders = {run["run"]: Path(run["folder"]) for run in runs}
-    splits = [read_embeddings(folders[label] / "embeddings.npz")["validation"] for label in labels]
-    mean = sum(similarities(split.text, split.audio) for split in splits) / len(splits)
-    true = np.repeat(np.arange(CLIPS), CAPTIONS)
-    assert row["value"] == pytest.approx(mean_average_precision(mean, true))
+def test_ensembles_hold_gpt_models_and_are_chosen_on_validation_alone(scores, runs, tmp_path):
+    members = scores.ensembles.groupby("name")["member"].agg(list)
+    assert members["published"] == PUBLISHED
+    row = one(scores.metrics, audio_model="selected", split="validation")
+    mean = matrix_of(runs, members["selected"], "validation")
+    assert row["value"] == pytest.approx(mean_average_precision(mean, TRUE))
 
     spoilt = []  # the same models, worthless on evaluation
     for run in runs:
-        path = folder / "spoilt" / run["run"]
         splits = read_embeddings(Path(run["folder"]) / "embeddings.npz")
         if "evaluation" in splits:
             splits["evaluation"].text[:] = splits["evaluation"].text[::-1]
-        write_embeddings(path / "embeddings.npz", splits)
-        spoilt.append(run | {"folder": str(path)})
+        write_embeddings(tmp_path / run["run"] / "embeddings.npz", splits)
+        spoilt.append(run | {"folder": str(tmp_path / run["run"])})
     again = score_runs(spoilt, MEMBERS, clips_table())
     pd.testing.assert_frame_equal(again.ensembles, scores.ensembles)
 
 
 def test_the_sets_of_members_are_compared_with_the_listed_ensemble(scores):
-    listed = scores.subsets[(scores.subsets["removed"] + scores.subsets["added"]) == 0].iloc[0]
-    row = one(scores.metrics, system="ensemble", audio_model="published", metric="map_at_10", **ALL)
-    assert listed["map_at_10"] == pytest.approx(row["value"], abs=1e-6)
-    assert list(scores.subsets["place"]) == sorted(scores.subsets["place"])
-    alone = scores.subsets[scores.subsets["members"] == "n-bert/clean/finetuned/gpt-seed0"].iloc[0]
-    single = one(scores.metrics, metric="map_at_10", **MAIN, **ALL)
-    assert alone["map_at_10"] == pytest.approx(single["value"], abs=1e-6)
-    assert len(scores.subsets) == 3 + 1  # two members, one other pair
+    subsets = scores.subsets.set_index("members")
+    listed = one(scores.metrics, system="ensemble", audio_model="published")
+    single = one(scores.metrics, **MAIN)
+    for members, row in ((" ".join(PUBLISHED), listed), (PUBLISHED[0], single)):
+        assert subsets.loc[members, "map_at_10"] == pytest.approx(row["value"], abs=1e-6)
+    assert list(subsets["place"]) == sorted(subsets["place"])
+    assert len(subsets) == 3 + 1  # two members, one other pair

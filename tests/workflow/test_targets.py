@@ -41,11 +41,20 @@ def test_figure_1_needs_one_network_of_the_three(needed):
         ("rl_table1", {"rl_prune": 1, "rl_download": 1}),
         ("rl_figure3", {"rl_prune": 3, "rl_download": 3}),
         ("rl_variants", {"rl_train": 12, "rl_download": 3}),
+        ("audio_table1", {"audio_caption": 1}),
+        ("audio_figure2", {"audio_pretrain": 1, "audio_finetune": 1}),
     ],
 )
-def test_a_figure_or_table_of_offline_rl_waits_for_the_runs_that_it_shows(
-    needed, product, expected
-):
+def test_a_figure_or_table_waits_for_the_runs_that_it_shows(needed, product, expected):
     counts = Counter(job["rule_name"] for job in needed(product))
     assert {rule: counts[rule] for rule in expected} == expected
-    assert not {"rl_train", "rl_prune"} & counts.keys() - expected.keys()
+    trained = {"rl_train", "rl_prune", "audio_pretrain", "audio_finetune"}
+    assert not trained & counts.keys() - expected.keys()
+
+
+def test_figure_2_of_the_audio_study_shows_six_finetunings_of_the_main_pair(needed):
+    [job] = [job for job in needed("audio_figure2") if job["rule_name"] == "audio_finetune"]
+    main = "results/audio/models/passt_n-roberta_large/as_published/finetuned"
+    assert set(job["output"]) == {
+        f"{main}/{captions}-seed{seed}" for captions in ("human", "gpt") for seed in (0, 1, 2)
+    }
