@@ -1,15 +1,11 @@
-"""The audio study's experiment table, and the file of embeddings."""
+"""The audio study's experiment table."""
 
-import copy
 import json
 
-import numpy as np
 import pytest
 
-from triptych.audio.embedding_files import Split, read_embeddings, write_embeddings
 from triptych.audio.experiments import audio_runs
 from triptych.audio.training.runs import KEYS
-from triptych.core.errors import InputError
 
 CONFIG = {
     "audio_models": {"n": {}, "s": {}},
@@ -25,43 +21,28 @@ CONFIG = {
 }
 
 
-def changed(**changes):
-    return {**copy.deepcopy(CONFIG), **changes}
-
-
-def labels(config=CONFIG):
-    return {run["run"] for run in audio_runs(config)}
+def labels(**changes):
+    return {run["run"] for run in audio_runs({**CONFIG, **changes})}
 
 
 def test_the_runs_are_those_of_table_2_figure_2_and_section_4():
+    stages = ("clean/pretrained", "clean/finetuned/gpt-seed3")
+    stages += ("all/pretrained", "all/finetuned/gpt-seed3")
     assert labels() == {
-        "n-bert/clean/pretrained",
-        "n-roberta/clean/pretrained",
-        "s-bert/clean/pretrained",
-        "n-bert/clean/finetuned/gpt-seed3",
-        "s-bert/clean/finetuned/gpt-seed3",
+        *(f"{pair}/{stage}" for pair in ("n-bert", "n-roberta", "s-bert") for stage in stages),
         *(f"n-roberta/clean/finetuned/{c}-seed{s}" for c in ("human", "gpt") for s in (3, 4, 5)),
         "n-roberta/dirty/pretrained",
-        "n-bert/all/pretrained",
-        "s-bert/all/pretrained",
-        "n-roberta/all/pretrained",
-        "n-bert/all/finetuned/gpt-seed3",
-        "s-bert/all/finetuned/gpt-seed3",
-        "n-roberta/all/finetuned/gpt-seed3",
         "n-roberta/all/finetuned/human-seed3",
     }
 
 
 def test_a_replicated_corpus_has_the_rows_of_table_2_from_the_first_seed():
     corpora = {**CONFIG["corpora"], "theirs": {}}
-    added = labels(changed(corpora=corpora, replicated="theirs")) - labels()
-    assert added == {
-        *(f"{pair}/theirs/pretrained" for pair in ("n-bert", "n-roberta", "s-bert")),
-        *(f"{pair}/theirs/finetuned/gpt-seed3" for pair in ("n-bert", "n-roberta", "s-bert")),
+    stages = ("pretrained", "finetuned/gpt-seed3")
+    assert labels(corpora=corpora, replicated="theirs") - labels() == {
+        *(f"{pair}/theirs/{s}" for pair in ("n-bert", "n-roberta", "s-bert") for s in stages),
         "n-roberta/theirs/finetuned/human-seed3",
     }
-    with pytest.raises(ValueError, match=r"audio.replicated names 'ours'"):
-        audio_runs(changed(replicated="ours"))
 
 
 def test_every_run_has_its_own_keys_and_starts_from_an_earlier_row_of_its_pair_and_corpus():
@@ -87,40 +68,9 @@ def test_every_run_has_its_own_keys_and_starts_from_an_earlier_row_of_its_pair_a
         ({"ensemble": {"members": [["s", "roberta"]]}}, "audio.ensemble.members"),
         ({"evaluated": "cleen"}, "audio.evaluated names 'cleen'.*clean, dirty, all"),
         ({"submitted": "x"}, "audio.submitted names 'x'"),
+        ({"replicated": "ours"}, "audio.replicated names 'ours'"),
     ],
 )
 def test_an_unknown_name_is_told_with_its_key_and_the_allowed_values(changes, message):
     with pytest.raises(ValueError, match=message):
-        audio_runs(changed(**changes))
-
-
-def a_split(clips=3, queries=4, seed=0):
-    random = np.random.default_rng(seed)
-    names = np.array([f"clotho/validation/ {i}é.wav" for i in range(clips)], dtype=str)
-    return Split(
-        names,
-        random.standard_normal((clips, 6)).astype(np.float32),
-        np.array([f"caption {i}" for i in range(queries)], dtype=str),
-        np.array([""] * queries, dtype=str),
-        random.standard_normal((queries, 6)).astype(np.float32),
-    )
-
-
-def test_embeddings_are_read_as_they_were_written(tmp_path):
-    splits = {"validation": a_split(), "challenge": a_split(2, 0, seed=1)}
-    write_embeddings(tmp_path / "a.npz", splits)
-    read = read_embeddings(tmp_path / "a.npz")
-    assert list(read) == ["validation", "challenge"]
-    for name, split in splits.items():
-        for column in ("clips", "audio", "captions", "query_clips", "text"):
-            expected, stored = getattr(split, column), getattr(read[name], column)
-            np.testing.assert_array_equal(stored, expected)
-            assert stored.dtype.kind == expected.dtype.kind
-
-
-def test_a_file_that_holds_no_embeddings_is_told(tmp_path):
-    (tmp_path / "a.npz").write_bytes(b"PK nothing")
-    np.savez(tmp_path / "b.npz", other=np.zeros(3))
-    for name in ("a.npz", "b.npz", "absent.npz"):
-        with pytest.raises(InputError, match="cannot be read as embeddings"):
-            read_embeddings(tmp_path / name)
+        audio_runs({**CONFIG, **changes})

@@ -1,10 +1,11 @@
-"""The losses against PyTorch's own and against closed forms."""
+"""The losses against PyTorch's own and closed forms, and their gradients in parts."""
 
 import pytest
+import tiny_retrieval as job
 import torch
 from torch.nn import functional
 
-from triptych.audio.training.losses import nt_xent, same_audio
+from triptych.audio.training.losses import backward, nt_xent, same_audio
 
 TAU = torch.tensor([0.1])
 
@@ -35,3 +36,32 @@ def test_several_positives_count_as_in_the_authors_formula(pairs):
     ]
     found = nt_xent(audio, text, TAU, positives).item()
     assert found == pytest.approx(sum(expected).item() / 14, rel=1e-5)
+
+
+def embedded(model, rows, seed):
+    """Embeddings of some of seven pairs; the same dropout for the same seed."""
+    torch.manual_seed(seed)
+    sound = torch.randn(7, 240, generator=torch.Generator().manual_seed(0))[rows]
+    tokens = model.text.tokenize([f"caption {'abcdefg'[n] * n}" for n in range(7)][rows])
+    return model.embed_audio(sound, torch.full((len(sound),), 240)), model.embed_text(tokens)
+
+
+@pytest.mark.parametrize(("size", "scale"), [(7, 1), (3, 1), (3, 1024)])
+def test_parts_give_the_gradients_of_plain_autograd_dropout_and_all(size, scale):
+    """And those of a scaled loss, with the plain value."""
+    parts = [slice(first, first + size) for first in range(0, 7, size)]
+    cached, plain = job.tiny_model(dropout=0.3), job.tiny_model(dropout=0.3)
+    value = backward(
+        lambda part: embedded(cached, parts[part], part),
+        len(parts),
+        lambda audio, text: nt_xent(audio, text, cached.temperature),
+        lambda loss: scale * loss,
+    )
+    both = [embedded(plain, rows, number) for number, rows in enumerate(parts)]
+    audio, text = (torch.cat(side) for side in zip(*both, strict=True))
+    expected = nt_xent(audio, text, plain.temperature)
+    expected.backward()
+    assert float(value) == pytest.approx(expected.item(), rel=1e-6)
+    for found, parameter in zip(cached.parameters(), plain.parameters(), strict=True):
+        assert parameter.grad.abs().max() > 1e-4
+        torch.testing.assert_close(found.grad / scale, parameter.grad, rtol=1e-5, atol=1e-6)

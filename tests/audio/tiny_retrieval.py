@@ -18,6 +18,7 @@ sys.path.append(str(Path(__file__).parents[1]))  # when it is a script
 from stops import Never
 
 from triptych.audio.training.batches import Batches, Pair
+from triptych.audio.training.losses import nt_xent
 from triptych.audio.training.settings import Schedule, TrainingSettings
 from triptych.audio.training.trainer import Task, Validation, train
 from triptych.core.checkpoint import Checkpoint
@@ -97,34 +98,25 @@ def draw(generator):
     return torch.rand((), generator=generator) + 0.5
 
 
-def contrastive(model):
+def tiny_model(dropout=0.2):
+    torch.manual_seed(5)
+    return TinyModel(dropout)
+
+
+def task(settings=SETTINGS, seed=3, validate=True, dropout=0.2):
+    """A training whose validation is a function of the weights."""
+    model = tiny_model(dropout)
+
     def objective(audio, text, chosen):
-        scores = audio @ text.T / model.temperature.abs()
-        target = torch.arange(len(scores))
-        return functional.cross_entropy(scores, target) + functional.cross_entropy(scores.T, target)
+        return nt_xent(audio, text, model.temperature)
 
-    return objective
-
-
-def validate_by(model):
-    """A validation that is a function of the weights."""
-
-    def validate():
+    def validation():
         model.eval()
         value = float(model.audio.weight.detach().abs().sum())
         return Validation(loss=value, map_at_10=value % 1)
 
-    return validate
-
-
-def task(settings=SETTINGS, seed=3, validate=True, dropout=0.2, weights=None):
-    torch.manual_seed(5)
-    model = TinyModel(dropout)
-    if weights:
-        model.load_state_dict(weights)
     batches = Batches(PAIRS, Noise(), settings.batch, settings.swap, settings.longest_seconds, seed)
-    validation = validate_by(model) if validate else None
-    return Task(model, batches, contrastive(model), draw, validation, settings, seed)
+    return Task(model, batches, objective, draw, validation if validate else None, settings, seed)
 
 
 def run(folder, stop=None, **changes):

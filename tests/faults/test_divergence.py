@@ -16,26 +16,22 @@ from triptych.style.network.perceptual import PerceptualLoss
 # --- audio ---
 
 
-def spoiled_audio(monkeypatch, number, factor):
-    own = small.audio.contrastive
+def spoil_audio(monkeypatch, number, factor):
+    """Multiply the loss of call `number` (from 0) and of all later ones."""
+    own, calls = small.audio.nt_xent, []
 
-    def contrastive(model):
-        objective, calls = own(model), []
+    def spoiled(*given):
+        calls.append(0)
+        return own(*given) * (factor if len(calls) > number else 1.0)
 
-        def spoiled(*given):
-            calls.append(0)
-            return objective(*given) * (factor if len(calls) > number else 1.0)
-
-        return spoiled
-
-    monkeypatch.setattr(small.audio, "contrastive", contrastive)
+    monkeypatch.setattr(small.audio, "nt_xent", spoiled)
 
 
 def test_an_audio_training_names_the_step_and_keeps_the_state_before_it(
     tmp_path, monkeypatch, capsys
 ):
     """Every step is saved; and the same settings diverge again at the same step."""
-    spoiled_audio(monkeypatch, 5, math.nan)
+    spoil_audio(monkeypatch, 5, math.nan)
     said = small.failed_job(
         tmp_path, capsys, lambda: small.train_audio(tmp_path, checkpoint_minutes=0)
     )
@@ -43,7 +39,7 @@ def test_an_audio_training_names_the_step_and_keeps_the_state_before_it(
     assert f"last good state, of step 5, is kept in {tmp_path}/state.pt" in said
     assert "Lower learning_rate of the stage" in said
     assert small.saved(tmp_path)["done"] == 5
-    spoiled_audio(monkeypatch, 0, math.nan)
+    spoil_audio(monkeypatch, 0, math.nan)
     with pytest.raises(DivergedError, match="at step 5"):
         small.train_audio(tmp_path, checkpoint_minutes=0)
 
