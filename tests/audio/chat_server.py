@@ -3,7 +3,6 @@
 import json
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -59,17 +58,22 @@ class ChatServer:
     answer: Callable[[str, int], Reply] = lambda prompt, n: completion(numbered(GOOD))
     delay: float = 0.0
     url: str = ""
-    prompts: list[str] = field(default_factory=list)
     bodies: list[dict[str, Any]] = field(default_factory=list)
     authorisations: set[str] = field(default_factory=set)
-    asked: Counter[str] = field(default_factory=Counter)
     most_open: int = 0
     open: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def reply(self, prompt: str) -> Reply:
-        self.asked[prompt] += 1
-        return self.faults.pop(0) if self.faults else self.answer(prompt, self.asked[prompt])
+    @property
+    def prompts(self) -> list[str]:
+        return [body["messages"][0]["content"] for body in self.bodies]
+
+    def reply(self) -> Reply:
+        """To the last prompt."""
+        prompt = self.prompts[-1]
+        return (
+            self.faults.pop(0) if self.faults else self.answer(prompt, self.prompts.count(prompt))
+        )
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -84,16 +88,15 @@ class Handler(BaseHTTPRequestHandler):
             state.most_open = max(state.most_open, state.open)
             state.authorisations.add(self.headers["Authorization"])
             state.bodies.append(body)
-            state.prompts.append(body["messages"][0]["content"])
-            reply = state.reply(state.prompts[-1])
+            reply = state.reply()
         time.sleep(state.delay + reply.wait)
         with state.lock:
             state.open -= 1
         content = (reply.body if isinstance(reply.body, str) else json.dumps(reply.body)).encode()
+        kind = "text/html" if content.startswith(b"<") else "application/json"
         self.send_response(reply.status)
-        html = content.startswith(b"<")
-        self.send_header("Content-Type", "text/html" if html else "application/json")
-        for name, value in {**reply.headers, "Content-Length": str(len(content))}.items():
+        about = {"Content-Type": kind, "Content-Length": str(len(content))}
+        for name, value in {**reply.headers, **about}.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(content)
@@ -112,11 +115,8 @@ class _Server(ThreadingHTTPServer):
 @contextmanager
 def serving(**behaviour: Any) -> Iterator[ChatServer]:
     state = ChatServer(**behaviour)
-    server = _Server(("127.0.0.1", 0), type("TheHandler", (Handler,), {"state": state}))
-    state.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    try:
+    with _Server(("127.0.0.1", 0), type("TheHandler", (Handler,), {"state": state})) as server:
+        state.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         yield state
-    finally:
         server.shutdown()
-        server.server_close()

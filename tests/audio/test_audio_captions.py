@@ -39,22 +39,41 @@ def _key(monkeypatch):
     monkeypatch.setenv("OPENAI_LOG", "debug")
 
 
+@pytest.fixture
+def server():
+    with serving() as server:
+        yield server
+
+
+@pytest.fixture
+def ask(tmp_path, server):
+    """A function that has new captions written, here, for one caption of each of so many clips."""
+
+    def of(clips, stop=lambda: None, **changes):
+        tables(tmp_path, captions=1, development=clips)
+        run(tmp_path, stop, base_url=server.url, **changes)
+
+    return of
+
+
 def tables(folder: Path, captions: int = 2, **splits: int) -> list[tuple[str, int, str]]:
     """clips.csv and captions.csv with so many clips a split; (clip, position, caption)."""
-    clips, rows = [], []
-    for split, count in splits.items():
-        for n in range(count):
-            clip = f"clotho/{split}/ {n} \u00dcnd.wav"
-            clips.append((clip, split, "dog;traffic;H4n" if n % 2 == 0 else ""))
-            rows += [
-                (clip, position, f"A {split} dog number {n} barks, position {position}.")
-                for position in range(captions)
-            ]
-    for name, table, columns in (
-        ("clips", clips, ["clip", "split", "keywords"]),
-        ("captions", rows, ["clip", "position", "caption"]),
-    ):
-        pd.DataFrame(table, columns=columns).to_csv(folder / f"{name}.csv", index=False)
+    clips = [
+        (f"clotho/{split}/ {n} \u00dcnd.wav", split, n)
+        for split, count in splits.items()
+        for n in range(count)
+    ]
+    rows = [
+        (clip, position, f"A {split} dog number {n} barks, position {position}.")
+        for clip, split, n in clips
+        for position in range(captions)
+    ]
+    table = pd.DataFrame(clips, columns=["clip", "split", "keywords"])
+    table["keywords"] = ["" if n % 2 else "dog;traffic;H4n" for n in table["keywords"]]
+    table.to_csv(folder / "clips.csv", index=False)
+    pd.DataFrame(rows, columns=["clip", "position", "caption"]).to_csv(
+        folder / "captions.csv", index=False
+    )
     return rows
 
 
@@ -72,64 +91,55 @@ def test_the_prompt_is_the_one_of_the_authors_code_byte_for_byte():
     # pragma: allowlist nextline secret
     digest = "379c0378434306373c2a6280911dbffadead27ad7bf958ecbaec0da1b0196475"
     assert hashlib.sha256(prompt.encode()).hexdigest() == digest
-    assert prompt.endswith(
-        f"Start each output sentence with its index. '{caption}' [nails, metal, tapping]"
-    )
     assert caption_prompt("Rain falls.", [], 5).startswith("Rephrase the following audio descr")
 
 
-def test_five_captions_for_each_caption_of_the_chosen_splits_are_asked_for_once(tmp_path):
+def test_five_captions_for_each_caption_of_the_chosen_splits_are_asked_for_once(tmp_path, server):
     rows = tables(tmp_path, development=3, validation=2, evaluation=1)
     wanted = [row for row in rows if "/validation/" not in row[0]]
+    parameters = {"temperature": 0.3, "max_completion_tokens": None}
     for cached in (0, 8):
-        with serving() as server:
-            run(
-                tmp_path,
-                splits=("development", "evaluation"),
-                base_url=server.url,
-                parameters={"temperature": 0.3, "max_completion_tokens": None},
-            )
-        assert len(server.prompts) == len(wanted) - cached
+        splits = ("development", "evaluation")
+        run(tmp_path, splits=splits, base_url=server.url, parameters=parameters)
+        assert len(server.prompts) == len(wanted) == 8
         table = read(tmp_path, "variations")
-        assert list(zip(table["clip"], table["position"], table["variation"], strict=True)) == [
-            (clip, str(at), str(number)) for clip, at, _ in wanted for number in range(1, 6)
+        assert list(table.itertuples(index=False, name=None)) == [
+            (clip, str(at), str(number), caption)
+            for clip, at, _ in wanted
+            for number, caption in enumerate(GOOD, start=1)
         ]
-        assert list(table["caption"]) == GOOD * len(wanted)
         assert read(tmp_path, "rejected").empty
         assert dict(read(tmp_path, "usage").iloc[0]) == {
             **{"backend": "openai", "model": "gpt-3.5-turbo", "requests": str(8 - cached)},
             **{"cached": str(cached), "repaired": "0", "rejected": "0", "input_tokens": "1120"},
             **{"output_tokens": "760", "cost": "0.0017", "currency": "USD", "captions": "40"},
         }
-        for body in server.bodies:
-            [message] = body.pop("messages")
-            assert message["role"] == "user"
-            assert body == {"model": "gpt-3.5-turbo", "temperature": 0.3}
-        assert server.authorisations <= {f"Bearer {KEY}"}
+    assert {prompt: 1 for prompt in server.prompts} == Counter(server.prompts)
+    for body in server.bodies:
+        [message] = body.pop("messages")
+        assert message["role"] == "user"
+        assert body == {"model": "gpt-3.5-turbo", "temperature": 0.3}
+    assert server.authorisations == {f"Bearer {KEY}"}
     example = json.loads((tmp_path / "example.json").read_text(encoding="utf-8"))
     assert (example["caption"], example["keywords"]) == (rows[0][2], ["dog", "traffic", "H4n"])
     assert example["response"] == GOOD and example["instruction"].endswith("with its index.")
 
 
-def test_a_bad_answer_is_repaired_by_one_more_request_or_listed(tmp_path):
-    tables(tmp_path, captions=1, development=3)
-
+def test_a_bad_answer_is_repaired_by_one_more_request_or_listed(tmp_path, server, ask):
     def answer(prompt, n):
         if "number 1" in prompt and n == 1:
             return completion(numbered([*GOOD[:2], "The bark is heard."]))
         return completion(numbered(GOOD[:3] if "number 2" in prompt else GOOD))
 
-    with serving(answer=answer) as server:
-        run(tmp_path, base_url=server.url)
+    server.answer = answer
+    ask(3)
     assert len(server.prompts) == 5
     assert sorted(read(tmp_path, "variations").groupby("clip").size()) == [3, 5, 5]
     first = read(tmp_path, "unfiltered")
     assert sorted(first.groupby("clip").size()) == [3, 3, 5]
     assert "The bark is heard." in list(first["caption"])
-    assert list(read(tmp_path, "rejected")["problem"]) == [
-        "3 of 5 captions",
-        *["repeats the caption or another"] * 3,
-    ]
+    problems = ["3 of 5 captions", *["repeats the caption or another"] * 3]
+    assert list(read(tmp_path, "rejected")["problem"]) == problems
     assert read(tmp_path, "usage").iloc[0]["repaired"] == "1"
 
 
@@ -145,11 +155,12 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("refusal", REFUSED.values(), ids=REFUSED)
-def test_a_flagged_caption_is_left_out_and_listed_whatever_the_service_calls_it(tmp_path, refusal):
-    tables(tmp_path, captions=1, development=4)
+def test_a_flagged_caption_is_left_out_and_listed_whatever_the_service_calls_it(
+    tmp_path, server, ask, refusal
+):
     good = completion(numbered(GOOD))
-    with serving(answer=lambda prompt, n: refusal if "number 2" in prompt else good) as server:
-        run(tmp_path, base_url=server.url, attempts=2)
+    server.answer = lambda prompt, n: refusal if "number 2" in prompt else good
+    ask(4, attempts=2)
     assert len(server.prompts) in (4, 5)
     assert set(read(tmp_path, "variations").groupby("clip").size()) == {5}
     [row] = read(tmp_path, "rejected").to_dict("records")
@@ -174,11 +185,10 @@ PASSING = {
 
 
 @pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING)
-def test_a_fault_that_passes_is_tried_again_whatever_its_status(tmp_path, fault):
-    tables(tmp_path, captions=1, development=1)
+def test_a_fault_that_passes_is_tried_again_whatever_its_status(tmp_path, server, ask, fault):
+    server.faults = [fault]
     began = time.monotonic()
-    with serving(faults=[fault]) as server:
-        run(tmp_path, base_url=server.url, timeout_seconds=0.4)
+    ask(1, timeout_seconds=0.4)
     assert len(server.prompts) == 2
     assert time.monotonic() - began >= float(fault.headers.get("Retry-After", 0))
     assert list(read(tmp_path, "variations")["caption"]) == GOOD
@@ -197,76 +207,58 @@ def test_a_fault_that_passes_is_tried_again_whatever_its_status(tmp_path, fault)
     ],
 )
 def test_a_fault_that_stays_is_told_with_the_servers_reason_and_what_was_paid_is_kept(
-    tmp_path, fault, requests, says
+    tmp_path, server, ask, fault, requests, says
 ):
-    tables(tmp_path, captions=1, development=20)
     answers = iter([completion(numbered(GOOD))] * 3)
-    with (
-        serving(answer=lambda prompt, n: next(answers, fault)) as server,
-        pytest.raises(ServiceError, match=rf"(?s){says}.* requests remain"),
-    ):
-        run(tmp_path, base_url=server.url, open_requests=1, attempts=2)
+    server.answer = lambda prompt, n: next(answers, fault)
+    with pytest.raises(ServiceError, match=rf"(?s){says}.* requests remain"):
+        ask(20, open_requests=1, attempts=2)
     # One more may be open when the first has failed.
     assert 3 + requests <= len(server.prompts) <= 3 + requests + 2 and kept(tmp_path) == 3
 
 
-def test_an_answer_in_parts_is_read_without_its_thoughts(tmp_path):
-    tables(tmp_path, captions=1, development=1)
+def test_an_answer_in_parts_is_read_without_its_thoughts(tmp_path, server, ask):
     parts = [{"type": "thinking", "thinking": []}, {"type": "text", "text": numbered(GOOD)}]
-    with serving(answer=lambda prompt, n: completion(parts)) as server:
-        run(tmp_path, base_url=server.url)
+    server.answer = lambda prompt, n: completion(parts)
+    ask(1)
     assert list(read(tmp_path, "variations")["caption"]) == GOOD
 
 
-def test_no_more_requests_are_open_than_allowed_and_a_stop_finishes_them(tmp_path):
-    tables(tmp_path, development=20)
-    with serving(delay=0.2) as server, pytest.raises(Stopped):
-        run(
-            tmp_path,
-            lambda: "SIGTERM" if len(server.prompts) > 4 else None,
-            base_url=server.url,
-            open_requests=3,
-        )
+def test_no_more_requests_are_open_than_allowed_and_a_stop_finishes_them(tmp_path, server, ask):
+    server.delay = 0.2
+    with pytest.raises(Stopped):
+        ask(40, lambda: "SIGTERM" if len(server.prompts) > 4 else None, open_requests=3)
     assert server.most_open == 3 and len(server.prompts) <= 8
     assert kept(tmp_path) == len(server.prompts)
 
 
-def test_the_budget_is_never_exceeded_even_by_the_longest_answers(tmp_path):
-    tables(tmp_path, captions=1, development=20)
-    changes = {
-        "prices": {"input": 0.0, "output": 10_000.0, "currency": "USD"},  # a cent a token
-        "parameters": {"max_tokens": 100},
-        "budget": 5.5,
-    }
-    with serving(answer=lambda prompt, n: completion(numbered(GOOD), tokens=100)) as server:
-        for _ in range(2):  # starting again is no new budget
-            with pytest.raises(
-                BudgetReached, match=r"audio\.captions\.budget.* 15 requests remain"
-            ):
-                run(tmp_path, base_url=server.url, **changes)
-            assert len(server.prompts) == kept(tmp_path) == 5
+def test_the_budget_is_never_exceeded_even_by_the_longest_answers(tmp_path, server, ask):
+    a_cent_a_token = {"input": 0.0, "output": 10_000.0, "currency": "USD"}
+    server.answer = lambda prompt, n: completion(numbered(GOOD), tokens=100)
+    for _ in range(2):  # starting again is no new budget
+        with pytest.raises(BudgetReached, match=r"audio\.captions\.budget.* 15 requests remain"):
+            ask(20, prices=a_cent_a_token, parameters={"max_tokens": 100}, budget=5.5)
+        assert len(server.prompts) == kept(tmp_path) == 5
 
 
-def test_a_disk_that_is_full_ends_the_run(tmp_path, monkeypatch):
+def test_a_disk_that_is_full_ends_the_run(server, ask, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    tables(tmp_path, development=25)
     monkeypatch.setattr(AnswerCache, "put", full)
-    with serving() as server, pytest.raises(OSError, match="No space left"):
-        run(tmp_path, base_url=server.url)
+    with pytest.raises(OSError, match="No space left"):
+        ask(50)
     assert len(server.prompts) <= 8
 
 
-def test_the_key_is_in_no_message_log_or_file(tmp_path, caplog, capsys):
+def test_the_key_is_in_no_message_log_or_file(tmp_path, server, ask, caplog, capsys):
     caplog.set_level(0)
-    tables(tmp_path, captions=1, development=2)
+    server.answer = lambda prompt, n: completion(f"1. The key is {KEY}.")
+    ask(2, least_yield=0)
     told = f"Trouble with {KEY}; you sent Authorization: Bearer {KEY}"
-    with serving(answer=lambda prompt, n: completion(f"1. The key is {KEY}.")) as server:
-        run(tmp_path, base_url=server.url, least_yield=0)
-        server.faults += [error(503, told, KEY), error(401, told, KEY)]
-        with pytest.raises(ServiceError) as caught:
-            run(tmp_path, base_url=server.url, model="other", open_requests=1)
+    server.faults = [error(503, told, KEY), error(401, told, KEY)]
+    with pytest.raises(ServiceError) as caught:
+        ask(2, model="other", open_requests=1)
     out = capsys.readouterr()
     assert "[key]" in str(caught.value)
     assert KEY not in "".join([str(caught.value), caplog.text, out.out, out.err])
@@ -282,13 +274,11 @@ def test_a_key_that_is_none_is_refused_and_not_shown(monkeypatch, key):
     assert not key.strip() or key not in str(caught.value)
 
 
-def test_half_a_line_of_a_killed_run_spoils_no_answer_of_another_process(tmp_path):
-    tables(tmp_path, captions=1, development=4)
-    with serving() as server:
-        for models in ("one", "two", "one", "two"):
-            run(tmp_path, base_url=server.url, model=models)
-            with (tmp_path / "cache" / "answers.jsonl").open("a") as stream:
-                stream.write('\n{"request": {"model": "gp')
+def test_half_a_line_of_a_killed_run_spoils_no_answer_of_another_process(tmp_path, server, ask):
+    for model in ("one", "two", "one", "two"):
+        ask(4, model=model)
+        with (tmp_path / "cache" / "answers.jsonl").open("a") as stream:
+            stream.write('\n{"request": {"model": "gp')
     assert len(server.prompts) == 8
 
 
@@ -300,35 +290,34 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("reply", "reason"), WRONG.values(), ids=WRONG)
-def test_a_useless_model_ends_the_stage_before_much_is_paid(tmp_path, reply, reason):
-    tables(tmp_path, captions=1, development=60)
-    with serving(answer=lambda prompt, n: reply, delay=0.01) as server:
-        for _ in range(2):  # what was paid for is not paid again
-            with pytest.raises(YieldTooLow, match=rf"0 of 100 captions .*50%.*{reason}"):
-                run(tmp_path, base_url=server.url)
-            assert JUDGED <= len(server.prompts) <= JUDGED + 2 * 4
+def test_a_useless_model_ends_the_stage_before_much_is_paid(tmp_path, server, ask, reply, reason):
+    server.answer, server.delay = lambda prompt, n: reply, 0.01
+    for _ in range(2):  # what was paid for is not paid again
+        with pytest.raises(YieldTooLow, match=rf"0 of 100 captions .*50%.*{reason}"):
+            ask(60)
+        assert JUDGED <= len(server.prompts) <= JUDGED + 2 * 4
     assert not (tmp_path / "variations.csv").exists()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_a_run_that_is_killed_and_started_again_pays_once(tmp_path, number):
+def test_a_run_that_is_killed_and_started_again_pays_once(tmp_path, server, number):
     tables(tmp_path, development=60)
-    command = [sys.executable, str(HERE / "caption_job.py"), str(tmp_path)]
+    command = [sys.executable, str(HERE / "caption_job.py"), str(tmp_path), server.url]
     library = str(HERE.parents[1] / "workflow_scripts")
     environment = {**os.environ, "PYTHONPATH": library, "OPENAI_API_KEY": KEY}
-    with serving(delay=0.03) as server:
-        first = subprocess.Popen([*command, server.url], env=environment)
-        while len(server.prompts) < 30:
-            time.sleep(0.005)
-        first.send_signal(number)
-        code = first.wait()
-        stored = {
-            json.loads(line)["request"]["prompt"]
-            for line in (tmp_path / "cache" / "answers.jsonl").read_text().splitlines()
-            if line.endswith("}}")
-        }
-        subprocess.run([*command, server.url], env=environment, check=True)
+    server.delay = 0.03
+    first = subprocess.Popen(command, env=environment)
+    while len(server.bodies) < 30:
+        time.sleep(0.005)
+    first.send_signal(number)
+    code = first.wait()
+    stored = {
+        json.loads(line)["request"]["prompt"]
+        for line in (tmp_path / "cache" / "answers.jsonl").read_text().splitlines()
+        if line.endswith("}}")
+    }
+    subprocess.run(command, env=environment, check=True)
     assert 20 < len(stored) < 120
     counts = Counter(server.prompts)
     assert len(counts) == 120
@@ -347,7 +336,6 @@ def test_templates_are_refused_for_recordings_before_a_job_starts():
 
 
 HEARD = "The sound of nails tapping on a metal surface is heard."
-ITEM = Item("clotho/development/Rain 1.wav", 0, "Rain is falling on a roof", ())
 RECORD = {
     "path": "/share/clotho_v2/development/Rain 1.wav",
     "caption": "Rain is falling on a roof.",
@@ -362,7 +350,8 @@ def published(folder, *records):
 
 def test_published_captions_are_found_by_file_and_caption_and_held_to_the_rules(tmp_path):
     path = published(tmp_path, {**RECORD, "path": "Rain 2.wav", "variations": ["x"] * 5}, RECORD)
-    [written] = published_captions([ITEM], read_published(path), TABLE)
+    item = Item("clotho/development/Rain 1.wav", 0, "Rain is falling on a roof", ())
+    [written] = published_captions([item], read_published(path), TABLE)
     assert written.variations == tuple(GOOD[:3])
     assert written.rejected == (Rejected("banned word (heard)", HEARD),)
     assert written.unfiltered == (HEARD, *GOOD[:3])
@@ -403,7 +392,6 @@ def test_a_file_of_another_data_set_is_refused(tmp_path):
 
 @pytest.mark.parametrize("content", ["[]", '[{"path": "x.wav"}]', "not json\n{"])
 def test_a_file_that_is_not_understood_is_refused(tmp_path, content):
-    path = tmp_path / "gpt.json"
-    path.write_text(content)
+    (tmp_path / "gpt.json").write_text(content)
     with pytest.raises(InputError, match="variations"):
-        read_published(path)
+        read_published(tmp_path / "gpt.json")
