@@ -2,10 +2,7 @@
 
 import struct
 from collections.abc import Iterable
-from fractions import Fraction
-from itertools import accumulate
 from pathlib import Path
-from typing import Any
 
 import av
 import numpy as np
@@ -78,28 +75,13 @@ def encode(
         if not len(samples):
             return path
         frame = av.AudioFrame.from_ndarray(samples[None].astype(np.float32), "fltp", "mono")
-        frame.rate = rate
-        stream.codec_context.open(strict=False)
-        resampler = av.AudioResampler(
-            stream.format, "mono", rate, frame_size=stream.codec_context.frame_size or 1024
-        )
-        parts = [*resampler.resample(frame), *resampler.resample(None)]
-        for first, part in zip(
-            accumulate((p.samples for p in parts), initial=0), parts, strict=False
-        ):
-            part.pts, part.time_base = first, Fraction(1, rate)
-            for packet in stream.encode(part):
-                _mux(container, packet, gap)
-        for packet in stream.encode(None):
-            _mux(container, packet, gap)
+        frame.rate, frame.pts = rate, 0
+        for packet in (*stream.encode(frame), *stream.encode(None)):
+            if packet.pts * packet.time_base >= gap[0]:
+                packet.pts += round(gap[1] / packet.time_base)
+                packet.dts += round(gap[1] / packet.time_base)
+            container.mux(packet)
     return path
-
-
-def _mux(container: Any, packet: Any, gap: tuple[float, float]) -> None:
-    later = round(gap[1] / packet.time_base) if packet.pts * packet.time_base >= gap[0] else 0
-    packet.pts += later
-    packet.dts += later
-    container.mux(packet)
 
 
 def joined(path: Path, *parts: Path | bytes) -> Path:
