@@ -4,16 +4,7 @@ import csv
 import json
 
 CAPTION_HEADER = ["file_name", *(f"caption_{number}" for number in range(1, 6))]
-METADATA_HEADER = [
-    "file_name",
-    "keywords",
-    "sound_id",
-    "sound_link",
-    "start_end_samples",
-    "manufacturer",
-    "license",
-]
-LICENCE = "http://creativecommons.org/publicdomain/zero/1.0/"
+METADATA_HEADER = ["file_name", "keywords", "sound_id", "sound_link", "start_end_samples", "author"]
 # split: (file name, Freesound id, [start, end] in samples or ""), every quirk once.
 CLOTHO = {
     "development": [
@@ -58,44 +49,36 @@ def captions_of(file_name):
 def metadata_row(file_name, sound_id, start_end):
     link = "" if sound_id == "Not found" else f"https://freesound.org/people/x/sounds/{sound_id}"
     keywords = "field-recording;zoom-h4n; café ;"
-    return [file_name, keywords, sound_id, link, start_end, "José Müller", LICENCE]
+    return [file_name, keywords, sound_id, link, start_end, "José Müller"]
 
 
 def write_clotho(folder, splits=None, challenge=True):
     """Clotho's files; returns the folder."""
-    splits = CLOTHO if splits is None else splits
-    for split, clips in splits.items():
-        write_rows(
-            folder / f"clotho_captions_{split}.csv",
-            CAPTION_HEADER,
-            [[name, *captions_of(name)] for name, *_ in clips],
-        )
-        write_rows(
-            folder / f"clotho_metadata_{split}.csv",
-            METADATA_HEADER,
-            [metadata_row(*clip) for clip in reversed(clips)],
-            encoding="iso-8859-1",
-        )
+    for split, clips in (CLOTHO if splits is None else splits).items():
+        captions = [[name, *captions_of(name)] for name, *_ in clips]
+        write_rows(folder / f"clotho_captions_{split}.csv", CAPTION_HEADER, captions)
+        write_metadata(folder / f"clotho_metadata_{split}.csv", reversed(clips))
     if challenge:
-        write_rows(
-            folder / "retrieval_audio_metadata.csv",
-            METADATA_HEADER,
-            [metadata_row(*clip) for clip in CHALLENGE],
-            encoding="iso-8859-1",
-        )
+        write_metadata(folder / "retrieval_audio_metadata.csv", CHALLENGE)
         write_rows(folder / "retrieval_captions.csv", ["caption"], [[text] for text in QUERIES])
     return folder
 
 
+def write_metadata(path, clips):
+    """Of clips (file name, Freesound id, [start, end])."""
+    rows = [metadata_row(*clip) for clip in clips]
+    write_rows(path, METADATA_HEADER, rows, encoding="iso-8859-1")
+
+
 def write_wavcaps(folder, part, records):
     """One part's JSON file in the layout of the hub repository."""
-    files = {
-        "AudioSet_SL": "as_final.json",
-        "BBC_Sound_Effects": "bbc_final.json",
-        "FreeSound": "fsd_final.json",
-        "SoundBible": "sb_final.json",
+    parts = {
+        "AudioSet_SL": "as",
+        "BBC_Sound_Effects": "bbc",
+        "FreeSound": "fsd",
+        "SoundBible": "sb",
     }
-    path = folder / "json_files" / part / files[part]
+    path = folder / "json_files" / part / f"{parts[part]}_final.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"num_captions_per_audio": 1, "data": records}), encoding="utf-8")
     return folder
@@ -113,9 +96,6 @@ def write_leaks(folder, full=(), wavcaps_all=(), wavcaps_test=(), dcase=(), vide
         path = folder / f"blacklist_exclude_{name}_ac.json"
         path.write_text(json.dumps(content, indent=4), encoding="utf-8")
     write_rows(folder / "blacklist_clotho.full.v2.csv", ["index", "id"], list(enumerate(full)))
-    write_rows(
-        folder / "dcase2025_task6_excluded_freesound_ids.csv",
-        ["sound_id"],
-        [[item] for item in dcase],
-    )
+    excluded = folder / "dcase2025_task6_excluded_freesound_ids.csv"
+    write_rows(excluded, ["sound_id"], [[item] for item in dcase])
     return folder

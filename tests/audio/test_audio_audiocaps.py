@@ -7,47 +7,46 @@ from triptych.audio.data.audiocaps import read_audiocaps
 from triptych.core.errors import InputError
 
 HEADER = ["audiocap_id", "youtube_id", "start_time", "caption"]
-TRAIN = [["11", "abcdefghijk", "30", "A dog, then a horn"], ["12", "-_Yabcdefgh", "0", "Rain"]]
-# Rows of one clip that don't stand together, as nothing forbids.
-VAL = [
-    ["21", "Yvwxyz01234", "10", "first"],
-    ["22", "zzzzzzzzzzz", "20", "other"],
-    ["23", "Yvwxyz01234", "10", "second"],
-]
+SPLITS = {
+    "train": [
+        ["11", "abcdefghijk", "30", "A dog, then a horn"],
+        ["12", "-_Yabcdefgh", "0", "Rain"],
+    ],
+    "val": [  # rows of one clip that don't stand together, as nothing forbids
+        ["21", "Yvwxyz01234", "10", "first"],
+        ["22", "zzzzzzzzzzz", "20", "other"],
+        ["23", "Yvwxyz01234", "10", "second"],
+    ],
+    "test": [["31", "ttttttttttt", "40", "It ends."]],
+}
 
 
 @pytest.fixture
 def folder(tmp_path):
-    files.write_rows(tmp_path / "train.csv", HEADER, TRAIN)
-    files.write_rows(tmp_path / "val.csv", HEADER, VAL)
-    files.write_rows(tmp_path / "test.csv", HEADER, [["31", "ttttttttttt", "40", "It ends."]])
+    for split, rows in SPLITS.items():
+        files.write_rows(tmp_path / f"{split}.csv", HEADER, rows)
     return tmp_path
 
 
-def test_captions_are_grouped_into_clips_wherever_their_rows_stand(folder):
+def test_captions_are_grouped_into_clips_in_both_layouts_alike(folder, tmp_path):
     tables = read_audiocaps(folder)
-    val = tables.clips[tables.clips["split"] == "val"]
-    assert val["clip"].tolist() == [
-        "audiocaps/val/YYvwxyz01234.wav",
-        "audiocaps/val/Yzzzzzzzzzzz.wav",
+    rows = tables.captions.itertuples(index=False, name=None)
+    assert list(rows) == [
+        ("audiocaps/train/Yabcdefghijk.wav", 0, "A dog, then a horn"),
+        ("audiocaps/train/Y-_Yabcdefgh.wav", 0, "Rain"),
+        ("audiocaps/val/YYvwxyz01234.wav", 0, "first"),
+        ("audiocaps/val/YYvwxyz01234.wav", 1, "second"),
+        ("audiocaps/val/Yzzzzzzzzzzz.wav", 0, "other"),
+        ("audiocaps/test/Yttttttttttt.wav", 0, "It ends."),
     ]
-    captions = tables.captions[tables.captions["clip"] == "audiocaps/val/YYvwxyz01234.wav"]
-    assert captions["position"].tolist() == [0, 1]
-    assert captions["caption"].tolist() == ["first", "second"]
-
-
-def test_both_layouts_name_the_same_clips(folder, tmp_path):
-    other = tmp_path / "wavcaps"
-    files.write_rows(
-        other / "train.csv", ["file_name", "caption"], [[f"Y{r[1]}.wav", r[3]] for r in TRAIN]
-    )
+    assert tables.clips["clip"].tolist() == tables.captions["clip"].drop_duplicates().tolist()
     numbered = ["file_name", "caption_1", "caption_2"]
-    files.write_rows(other / "val.csv", numbered, [["YYvwxyz01234.wav", "first", "second"]])
-    ours, theirs = read_audiocaps(folder), read_audiocaps(other)
-    assert set(theirs.clips["clip"]) < set(ours.clips["clip"])
-    merged = theirs.captions.merge(ours.captions, on=["clip", "position"])
-    assert (merged["caption_x"] == merged["caption_y"]).all()
-    assert len(merged) == 4
+    val = [["YYvwxyz01234.wav", "first", "second"]]
+    train = [[f"Y{video}.wav", caption] for _, video, _, caption in SPLITS["train"]]
+    files.write_rows(tmp_path / "wavcaps/train.csv", ["file_name", "caption"], train)
+    files.write_rows(tmp_path / "wavcaps/val.csv", numbered, val)
+    other = read_audiocaps(tmp_path / "wavcaps").captions
+    assert other.equals(tables.captions.head(4))
 
 
 @pytest.mark.parametrize(
@@ -65,10 +64,9 @@ def test_sound_files_are_found_by_every_usual_name(folder, tmp_path, name):
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 def test_tables_that_a_spreadsheet_wrote_are_read(folder, tmp_path, encoding, delimiter):
     other = tmp_path / "other"
-    for split, rows in (("train", TRAIN), ("val", VAL)):
+    for split, rows in SPLITS.items():
         path = other / f"{split}.csv"
         files.write_rows(path, HEADER, rows, encoding=encoding, delimiter=delimiter)
-    (folder / "test.csv").unlink()
     assert read_audiocaps(other).captions.equals(read_audiocaps(folder).captions)
 
 

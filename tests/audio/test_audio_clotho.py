@@ -20,23 +20,26 @@ def tables(folder):
     return read_clotho(folder)
 
 
-def clip(tables, name):
-    return tables.clips.set_index("clip").loc[name]
-
-
 def test_every_clip_of_every_split_is_listed_in_the_order_of_its_captions(tables):
-    expected = [
-        f"clotho/{split}/{name}"
-        for split, clips in {**files.CLOTHO, "challenge": files.CHALLENGE}.items()
-        for name, *_ in clips
-    ]
+    splits = {**files.CLOTHO, "challenge": files.CHALLENGE}
+    expected = [f"clotho/{split}/{name}" for split, clips in splits.items() for name, *_ in clips]
     assert tables.clips["clip"].tolist() == expected
     assert tuple(tables.clips.columns) == CLIP_COLUMNS
+    expected = [
+        (f"clotho/{split}/{name}", position, caption)
+        for split, clips in files.CLOTHO.items()
+        for name, *_ in clips
+        for position, caption in enumerate(files.captions_of(name))
+    ]
+    assert list(tables.captions.itertuples(index=False, name=None)) == expected
+    assert tables.queries["caption"].tolist() == files.QUERIES
 
 
 def test_a_blank_at_the_start_of_a_file_name_is_kept(tables, tmp_path):
-    name = "clotho/development/ kettle with a blank.wav"
-    assert clip(tables, name)["path"] == "development/ kettle with a blank.wav"
+    paths = tables.clips.set_index("clip")["path"]
+    assert paths["clotho/development/ kettle with a blank.wav"] == (
+        "development/ kettle with a blank.wav"
+    )
     write_csv(tables.clips, tmp_path / "clips.csv")
     pd.testing.assert_frame_equal(read_table(tmp_path / "clips.csv"), tables.clips)
 
@@ -48,40 +51,28 @@ def test_metadata_is_read_in_latin_and_in_unicode_alike(folder, tables):
     pd.testing.assert_frame_equal(read_clotho(folder).clips, tables.clips)
 
 
-def test_each_clip_has_its_five_captions_as_written(tables):
-    captions = tables.captions[tables.captions["clip"] == "clotho/development/Harbour, gulls.wav"]
-    assert captions["position"].tolist() == [0, 1, 2, 3, 4]
-    assert captions["caption"].tolist() == files.captions_of("Harbour, gulls.wav")
-    assert len(tables.captions) == 5 * 9
-    assert not tables.captions["clip"].str.contains("/challenge/").any()
-
-
 def test_colons_became_underscores_in_the_archive_of_the_challenge(tables):
     """The three names and their files as Labbeti/aac-datasets lists them."""
-    assert archived_name("raindrops on metal: police background.wav") == (
-        "raindrops on metal_police background.wav"
-    )
-    assert archived_name("Intersection Wet : Metro Pass.wav") == "Intersection Wet_Metro Pass.wav"
-    assert archived_name("Kitchen Roomtone w: Dripping Faucet_1-2.wav") == (
-        "Kitchen Roomtone w_Dripping Faucet_1-2.wav"
-    )
-    entry = clip(tables, "clotho/challenge/Wet Road : Night.wav")
-    assert entry["path"] == "test/Wet Road_Night.wav"
+    archived = {
+        "raindrops on metal: police background.wav": "raindrops on metal_police background.wav",
+        "Intersection Wet : Metro Pass.wav": "Intersection Wet_Metro Pass.wav",
+        "Kitchen Roomtone w: Dripping Faucet_1-2.wav": "Kitchen Roomtone w_Dripping Faucet_1-2.wav",
+    }
+    assert {name: archived_name(name) for name in archived} == archived
+    paths = tables.clips.set_index("clip")["path"]
+    assert paths["clotho/challenge/Wet Road : Night.wav"] == "test/Wet Road_Night.wav"
 
 
-def test_captions_of_other_clips_than_the_metadata_are_refused(folder):
-    path = folder / "clotho_captions_evaluation.csv"
-    path.write_text(path.read_text().replace("hail.wav", " hail.wav"))
-    with pytest.raises(InputError, match=r"evaluation differ in 2 clips.*hail"):
-        read_clotho(folder)
-
-
-def test_a_missing_column_and_an_empty_caption_are_named(folder):
-    path = folder / "clotho_captions_validation.csv"
-    text = path.read_text()
-    path.write_text(text.replace("caption_5", "fifth"))
-    with pytest.raises(InputError, match="expected is also caption_5"):
-        read_clotho(folder)
-    path.write_text(text.replace("Somebody plays Harbour, gulls.", " "))
-    with pytest.raises(InputError, match=r"1 captions are empty.*Harbour"):
+@pytest.mark.parametrize(
+    ("split", "old", "new", "says"),
+    [
+        ("evaluation", "hail.wav", " hail.wav", r"evaluation differ in 2 clips.*hail"),
+        ("validation", "caption_5", "fifth", "expected is also caption_5"),
+        ("validation", "Somebody plays Harbour, gulls.", " ", r"1 captions are empty.*Harbour"),
+    ],
+)
+def test_captions_that_cannot_be_used_are_named(folder, split, old, new, says):
+    path = folder / f"clotho_captions_{split}.csv"
+    path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(InputError, match=says):
         read_clotho(folder)

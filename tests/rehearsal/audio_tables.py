@@ -18,13 +18,12 @@ sys.path.append(str(Path(__file__).parents[1] / "audio"))
 
 from audio_source_files import (
     CLOTHO,
-    METADATA_HEADER,
     QUERIES,
     captions_of,
-    metadata_row,
     record,
     write_clotho,
     write_leaks,
+    write_metadata,
     write_rows,
     write_wavcaps,
 )
@@ -69,12 +68,8 @@ def write_sound(path: Path, seconds: float, rate: int, seed: int) -> None:
 def clotho_files(folder: Path) -> dict[str, Path]:
     """Clotho's tables in `folder`; returns a folder of sounds for each of its archives."""
     write_clotho(folder, CLOTHO, challenge=False)
-    write_rows(
-        folder / "retrieval_audio_metadata.csv",
-        METADATA_HEADER,
-        [metadata_row(name, str(540 + n), "") for n, name in enumerate(CHALLENGE)],
-        encoding="iso-8859-1",
-    )
+    challenge = [(name, str(540 + n), "") for n, name in enumerate(CHALLENGE)]
+    write_metadata(folder / "retrieval_audio_metadata.csv", challenge)
     write_rows(folder / "retrieval_captions.csv", ["caption"], [[query] for query in QUERIES])
     sounds = {f"clotho_audio_{split}.7z": folder / split for split in CLOTHO}
     for split, clips in CLOTHO.items():
