@@ -1,4 +1,4 @@
-"""A retrieval model small enough for a test, with a text side that needs no transformers."""
+"""Text models and a retrieval model small enough for tests."""
 
 import torch
 from torch import nn
@@ -6,7 +6,9 @@ from torch import nn
 from triptych.audio.models.audio_encoders.passt import Settings as PasstSettings
 from triptych.audio.models.passt import Passt
 from triptych.audio.models.retrieval import RetrievalModel
+from triptych.audio.models.sentence_encoders import bert, roberta
 from triptych.audio.models.settings import ModelSettings
+from triptych.audio.models.text_making import write_scratch_model
 
 SMALL = ModelSettings(
     audio=PasstSettings(stride=(16, 16), frames=50, dim=24, depth=2, heads=3, patchout=(2, 1)),
@@ -18,8 +20,15 @@ SMALL = ModelSettings(
 )
 
 
+def write_text(folder, texts, kind="bert", hidden=24, vocabulary=300, layers=1, heads=3):
+    """A text model without weights, its tokenizer made of the texts; its folder."""
+    settings = {"bert": bert, "roberta": roberta}[kind].Settings(hidden, vocabulary, layers, heads)
+    write_scratch_model(folder, settings.config(), settings.pieces, texts)
+    return folder
+
+
 class BagOfNumbers(nn.Module):
-    """In the sentence encoder's place: the mean of a vector for each token."""
+    """In the sentence encoder's place, without transformers: the mean of a vector a token."""
 
     config = {"hidden_size": 12}  # noqa: RUF012
 

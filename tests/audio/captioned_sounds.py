@@ -6,13 +6,12 @@ import numpy as np
 import pandas as pd
 import soundfile
 import torch
+from audio_small_models import write_text
 from stops import Never
 
 from triptych.apps.sounds.adapting.adapting import adapt
 from triptych.audio.models.retrieval import build_model, save_model
-from triptych.audio.models.sentence_encoders.bert import Settings as BertSettings
 from triptych.audio.models.settings import ModelSettings
-from triptych.audio.models.text_making import write_scratch_model
 
 KINDS = {
     "a deep hum": 150.0,
@@ -50,13 +49,12 @@ def write_recordings(folder: Path, each: int, seconds: float = 0.4) -> Path:
 
 def write_model(folder: Path, **about: object) -> Path:
     """A model of this study with random weights, of three blocks and three layers."""
-    text = BertSettings(32, 80, 3, 2)
-    write_scratch_model(folder.with_name("text"), text.config(), "words", list(KINDS))
+    text = write_text(folder.with_name("text"), list(KINDS), "bert", 32, 80, layers=3, heads=2)
     entry = {"segment_seconds": 0.5, "stride": [16, 16], "frames": 50, "dim": 64, "depth": 3}
     entry |= {"heads": 2, "patchout": [1, 1]}
     joint = {"projection": 16, "temperature": 0.1, "learn_temperature": True, "text_dropout": 0.0}
     sizes = ModelSettings.from_config(entry, joint)
-    model = build_model(sizes, folder.with_name("text"), None, 0)
+    model = build_model(sizes, text, None, 0)
     generator = torch.manual_seed(1)
     with torch.no_grad():  # or captions would be all but the same to it
         for name, parameter in model.named_parameters():

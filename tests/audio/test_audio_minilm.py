@@ -1,11 +1,11 @@
 """MiniLM out of a package: pooled as published, frozen in the small model, 8 bits in a search."""
 
-import shutil
 import zipfile
 
 import numpy as np
 import pytest
 import torch
+from audio_small_models import write_text
 from safetensors.torch import load_file
 
 from triptych.apps.sounds.search.embedder import write_text_side
@@ -13,11 +13,11 @@ from triptych.apps.sounds.search.text_side import NETWORK, TextSide
 from triptych.audio.models import minilm
 from triptych.audio.models.audio_encoders.statistics import Settings as StatisticsSettings
 from triptych.audio.models.retrieval import RetrievalModel, load_model, save_model
-from triptych.audio.models.sentence_encoders.bert import Settings as BertSettings
 from triptych.audio.models.sentences import SentenceEncoder
 from triptych.audio.models.settings import ModelSettings
 from triptych.audio.models.text_files import FILES, read_tokenizer
-from triptych.audio.models.text_making import write_scratch_model
+from triptych.core.errors import InputError
+from triptych.core.packages import obtain
 
 CAPTIONS = ["rain on a roof", "a dog barks and barks again", "thunder", "someone laughs"]
 
@@ -27,9 +27,7 @@ def published(tmp_path_factory):
     """A small BERT as transformers saves it, with its tokenizer."""
     from transformers import BertConfig, BertModel
 
-    folder = tmp_path_factory.mktemp("published")
-    settings = BertSettings(24, 200, 2, 3)
-    write_scratch_model(folder, settings.config(), settings.pieces, CAPTIONS)
+    folder = write_text(tmp_path_factory.mktemp("published"), CAPTIONS, layers=2)
     torch.manual_seed(0)
     BertModel(BertConfig.from_pretrained(folder)).save_pretrained(folder)
     return folder
@@ -102,9 +100,6 @@ def test_what_lies_beside_an_index_has_8_bits_and_says_nearly_the_same(model, tm
 
 
 def test_without_it_a_sentence_says_what_to_run(model, tmp_path, monkeypatch):
-    from triptych.core.errors import InputError
-    from triptych.core.packages import obtain
-
     save_model(model, tmp_path, {})
     monkeypatch.setattr(minilm, "obtain", obtain)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -112,4 +107,3 @@ def test_without_it_a_sentence_says_what_to_run(model, tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
     with pytest.raises(InputError, match="triptych weights"):
         load_model(tmp_path)
-    shutil.rmtree(tmp_path / "cache")

@@ -6,15 +6,13 @@ from dataclasses import replace
 
 import pytest
 import torch
-from audio_small_models import SMALL
+from audio_small_models import SMALL, write_text
 
 from triptych.audio.models.audio_encoders.passt import PUBLISHED
 from triptych.audio.models.audio_encoders.passt import Settings as PasstSettings
 from triptych.audio.models.passt import Passt
 from triptych.audio.models.passt_files import convert_passt
 from triptych.audio.models.retrieval import build_model, load_model, save_model
-from triptych.audio.models.sentence_encoders.bert import Settings as BertSettings
-from triptych.audio.models.text_making import write_scratch_model
 from triptych.core.errors import InputError
 
 CAPTIONS = ["rain falls on a tin roof", "a dog barks twice"]
@@ -25,9 +23,7 @@ TINY = PasstSettings(
 
 @pytest.fixture(scope="module")
 def text_folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("text")
-    write_scratch_model(folder, BertSettings(24, 100, 1, 3).config(), "words", CAPTIONS)
-    return folder
+    return write_text(tmp_path_factory.mktemp("text"), CAPTIONS)
 
 
 @pytest.fixture(scope="module")
@@ -53,11 +49,8 @@ def test_a_folder_alone_gives_the_model_back(saved, tmp_path):
     assert loaded.settings == SMALL
     assert not loaded.training
     assert torch.equal(embeddings(loaded), embeddings(model))
-    assert sorted(path.name for path in moved.iterdir()) == [
-        "model.json",
-        "model.safetensors",
-        "tokenizer.json",
-    ]
+    names = {"model.json", "model.safetensors", "tokenizer.json"}
+    assert {path.name for path in moved.iterdir()} == names
 
 
 def test_a_start_is_a_function_of_the_seed_and_leaves_the_global_generator_alone(text_folder):
@@ -82,28 +75,26 @@ def test_a_folder_that_is_no_model_is_refused(saved, tmp_path):
 
 
 @pytest.fixture
-def tiny_published(monkeypatch):
-    """A PaSST published in a size that a test can afford."""
+def state(monkeypatch):
+    """Weights of a PaSST that is published in a size that a test can afford."""
     monkeypatch.setitem(PUBLISHED, "passt_tiny", TINY)
     torch.manual_seed(0)
-    return Passt(TINY)
+    return Passt(TINY).state_dict()
 
 
-def test_a_checkpoint_becomes_safetensors_and_the_audio_side(tiny_published, tmp_path, text_folder):
-    state = {name: value.half() for name, value in tiny_published.state_dict().items()}
-    torch.save(state, tmp_path / "passt.pt")
+def test_a_checkpoint_becomes_safetensors_and_the_audio_side(state, tmp_path, text_folder):
+    half = {name: value.half() for name, value in state.items()}
+    torch.save(half, tmp_path / "passt.pt")
     convert_passt(tmp_path / "passt.pt", "passt_tiny", tmp_path / "passt.safetensors")
     settings = replace(SMALL, audio=TINY)
     model = build_model(settings, text_folder, tmp_path / "passt.safetensors", seed=0)
     for name, value in model.audio.state_dict().items():
-        assert torch.equal(value, state[name].float())
+        assert torch.equal(value, half[name].float())
 
 
-def test_tensors_that_do_not_fit_are_named(tiny_published, tmp_path):
-    state = dict(tiny_published.state_dict())
+def test_tensors_that_do_not_fit_are_named(state, tmp_path):
     del state["blocks.0.norm1.bias"]
-    state["surplus"] = torch.zeros(1)
-    state["cls_token"] = torch.zeros(1, 1, 25)
+    state |= {"surplus": torch.zeros(1), "cls_token": torch.zeros(1, 1, 25)}
     torch.save(state, tmp_path / "passt.pt")
     with pytest.raises(InputError) as error:
         convert_passt(tmp_path / "passt.pt", "passt_tiny", tmp_path / "out.safetensors")

@@ -6,12 +6,11 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import tiny_retrieval
+from audio_small_models import write_text
 
 from triptych.audio.models.audio_encoders.passt import Settings as PasstSettings
 from triptych.audio.models.retrieval import build_model
-from triptych.audio.models.sentence_encoders.bert import Settings as BertSettings
 from triptych.audio.models.settings import ModelSettings
-from triptych.audio.models.text_making import write_scratch_model
 from triptych.audio.training.corpus import Corpus
 from triptych.audio.training.runs import Plan
 
@@ -71,7 +70,7 @@ def write(folder):
     for name, (rows, columns) in tables.items():
         pd.DataFrame(rows, columns=columns.split()).to_csv(folder / f"{name}.csv", index=False)
     texts = [text for *_, text in captions]
-    write_scratch_model(folder / "text", BertSettings(8, 60, 1, 2).config(), "words", texts)
+    write_text(folder / "text", texts, hidden=8, vocabulary=60, heads=2)
     return folder
 
 
@@ -91,14 +90,6 @@ def plan(folder, **changes):
 
 
 def run(stage, captions="", seed=0):
-    name = stage if stage == "pretrained" else f"{stage}/{captions}-seed{seed}"
-    return {
-        "run": f"a-t/clean/{name}",
-        "folder": f"results/audio/models/a-t/clean/{name}",
-        "stage": stage,
-        "audio_model": "a",
-        "text_model": "t",
-        "corpus": "clean",
-        "captions": captions,
-        "seed": seed,
-    }
+    tail = stage if stage == "pretrained" else f"{stage}/{captions}-seed{seed}"
+    keys = {"audio_model": "a", "text_model": "t", "corpus": "clean", "stage": stage}
+    return {"run": f"a-t/clean/{tail}", **keys, "captions": captions, "seed": seed}

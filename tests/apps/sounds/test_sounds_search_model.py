@@ -1,6 +1,7 @@
 """Index and search with a real model of the study's classes, tiny and untrained."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,32 +13,20 @@ from sound_files import read_audio
 from triptych.apps.sounds.search.index import read_index
 from triptych.cli import main
 
+CAPTIONS = ["a dog barks", "rain falls on a roof", "somebody knocks"]
+
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory) -> Path:
+    from audio_small_models import SMALL, write_text
+
     from triptych.audio.models.retrieval import build_model, save_model
-    from triptych.audio.models.sentence_encoders.bert import Settings as BertSettings
-    from triptych.audio.models.settings import ModelSettings
-    from triptych.audio.models.text_making import write_scratch_model
 
     folder = tmp_path_factory.mktemp("model")
-    captions = ["a dog barks", "rain falls on a roof", "somebody knocks"]
-    write_scratch_model(folder / "text", BertSettings(16, 80, 1, 2).config(), "words", captions)
-    settings = ModelSettings.from_config(
-        {
-            "weights": "none",
-            "segment_seconds": 1,
-            "stride": [16, 16],
-            "frames": 100,
-            "dim": 16,
-            "depth": 1,
-            "heads": 2,
-            "patchout": [0, 0],
-        },
-        {"projection": 8, "temperature": 0.07, "learn_temperature": True, "text_dropout": 0.2},
-    )
-    built = build_model(settings, folder / "text", None, 0)
-    save_model(built, folder / "whole", {})
+    text = write_text(folder / "text", CAPTIONS)
+    audio = replace(SMALL.audio, frames=100)
+    settings = replace(SMALL, audio=audio, segment_seconds=1)
+    save_model(build_model(settings, text, None, 0), folder / "whole", {})
     return folder / "whole"
 
 
@@ -81,15 +70,13 @@ TEXTS = (
 @pytest.mark.parametrize("kind", ["bert", "roberta"])
 def test_the_text_side_beside_an_index_says_what_pytorch_says(kind, tmp_path):
     """Random weights as published, and the ranking of random sounds."""
+    from audio_small_models import write_text
+
     from triptych.apps.sounds.search.embedder import write_text_side
     from triptych.apps.sounds.search.text_side import TextSide, says_model
-    from triptych.audio.models.sentence_encoders import bert, roberta
     from triptych.audio.models.sentences import SentenceEncoder
-    from triptych.audio.models.text_making import write_scratch_model
 
-    settings = {"bert": bert, "roberta": roberta}[kind].Settings(32, 90, 2, 4)
-    captions = ["a dog barks", "rain falls on a roof", "somebody knocks"]
-    write_scratch_model(tmp_path / "scratch", settings.config(), settings.pieces, captions)
+    write_text(tmp_path / "scratch", CAPTIONS, kind, 32, 90, layers=2, heads=4)
 
     class Model(torch.nn.Module):
         def __init__(self):
