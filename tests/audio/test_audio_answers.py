@@ -28,38 +28,45 @@ UNNUMBERED = ["\U0001f415 {s}", "- {s}", "\u2192 {s}", "- [ ] {s}", "<li>{s}</li
 REFUSED = ["Caption {w}: {s}", "{o}: {s}", "{L} {s}", "{n}\u00ba {s}", "| {n} | {s} | 9 |"]
 
 
+SIGNS = {
+    "n": "1 2 3 4 5",
+    "l": "a b c d e",
+    "L": "A B C D E",
+    "r": "i ii iii iv v",
+    "R": "I II III IV V",
+    "w": "One Two Three Four Five",
+    "o": "First Second Third Fourth Fifth",
+    "c": "\u2460 \u2461 \u2462 \u2463 \u2464",
+    "f": "\uff11 \uff12 \uff13 \uff14 \uff15",
+    "a": "\u0661 \u0662 \u0663 \u0664 \u0665",
+    "z": "0 1 2 3 4",
+}
+
+
 def written(form):
-    signs = {
-        "n": "12345",
-        "l": "abcde",
-        "L": "ABCDE",
-        "r": ["i", "ii", "iii", "iv", "v"],
-        "R": ["I", "II", "III", "IV", "V"],
-        "w": ["One", "Two", "Three", "Four", "Five"],
-        "o": ["First", "Second", "Third", "Fourth", "Fifth"],
-        "c": "\u2460\u2461\u2462\u2463\u2464",
-        "f": "\uff11\uff12\uff13\uff14\uff15",
-        "a": "\u0661\u0662\u0663\u0664\u0665",
-        "z": "01234",
-    }
+    signs = zip(*(values.split() for values in SIGNS.values()), strict=True)
     return [
-        form.format(s=line, **{name: values[at] for name, values in signs.items()})
-        for at, line in enumerate(GOOD)
+        form.format(s=line, **dict(zip(SIGNS, values, strict=True)))
+        for line, values in zip(GOOD, signs, strict=True)
     ]
+
+
+def kept(*answers):
+    """What is chosen of answers to a request for five captions."""
+    return choose([(answer, "stop") for answer in answers], CAPTION, 5, 20)
 
 
 @pytest.mark.parametrize("form", [*FORMS, "| {n} | {s} |", *UNNUMBERED])
 def test_every_form_of_numbering_is_read_without_what_stands_around(form):
     assert parse_answer("\r\n".join(written(form))) == GOOD
     lines = ["Sure! Here you go.", "", *written(form), "", "I hope this helps!"]
-    assert choose([("\n".join(lines), "stop")], CAPTION, 5, 20).variations == tuple(GOOD)
+    assert kept("\n".join(lines)).variations == tuple(GOOD)
 
 
 @pytest.mark.parametrize("form", [*FORMS, *REFUSED])
 def test_what_passes_never_begins_with_a_number_even_where_an_answer_is_incomplete(form):
     for lines in (written(form)[2:3], written(form)[2:], written(form)[::-1], written(form)[::2]):
-        kept = choose([("\n".join(lines), "stop")], CAPTION, 5, 20).variations
-        assert set(kept) <= set(GOOD)
+        assert set(kept("\n".join(lines)).variations) <= set(GOOD)
 
 
 @pytest.mark.parametrize("form", ["{n}. {s}", "{n} {s}", "Caption {n}: {s}", "- {s}", "{s}"])
@@ -73,9 +80,9 @@ def test_the_second_half_of_a_wrapped_line_is_joined(form, indent):
     assert parse_answer("\n".join(lines)) == GOOD
 
 
-def test_a_list_in_one_line_is_taken_apart():
-    assert parse_answer(" ".join(written("{n}. {s}"))) == GOOD
-    assert parse_answer(" ".join(written("({n}) {s}"))) == GOOD
+@pytest.mark.parametrize("form", ["{n}. {s}", "({n}) {s}"])
+def test_a_list_in_one_line_is_taken_apart(form):
+    assert parse_answer(" ".join(written(form))) == GOOD
 
 
 JSON = {
@@ -136,13 +143,12 @@ def test_what_breaks_a_rule_is_named_and_plain_english_passes(caption, problem):
 
 def test_a_repair_fills_what_the_first_answer_lacks_and_the_bad_are_listed():
     first = numbered([*GOOD[:3], "A dog is heard from afar.", "Short."])
-    result = choose([(first, "stop")], "A dog barks.", 5, 20)
-    assert result.variations == tuple(GOOD[:3])
+    assert kept(first).variations == tuple(GOOD[:3])
     problems = ["3 of 5 captions", "banned word (heard)", "too short (1 words)"]
-    assert [bad.problem for bad in result.rejected] == problems
+    assert [bad.problem for bad in kept(first).rejected] == problems
     second = numbered([GOOD[0], GOOD[3], "Once more " + "x " * 30, GOOD[4]])
-    result = choose([(first, "stop"), (second, "stop")], "A dog barks.", 5, 20)
-    assert (result.variations, result.rejected) == (tuple(GOOD), ())
+    both = kept(first, second)
+    assert (both.variations, both.rejected) == (tuple(GOOD), ())
 
 
 def test_repetitions_and_what_was_cut_off_are_bad():
@@ -200,5 +206,5 @@ OTHERS = {
 
 @pytest.mark.parametrize(("text", "found"), OTHERS.values(), ids=OTHERS)
 def test_of_an_adversarial_answer_nothing_but_its_captions_is_let_in(text, found):
-    kept = choose([(text, "stop")], CAPTION, 5, 20).variations
-    assert set(kept) <= set(GOOD) and len(kept) == found
+    chosen = kept(text).variations
+    assert set(chosen) <= set(GOOD) and len(chosen) == found

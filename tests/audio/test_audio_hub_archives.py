@@ -19,32 +19,29 @@ REPOSITORY, FOLDER = "someone/sounds", "Zip_files/FreeSound"
 PLACE = f"/datasets/{REPOSITORY}/resolve/{REVISION}/{FOLDER}"
 
 
-class Hub(Behaviour):
-    """The archives by name."""
-
-    def __init__(self, archives: dict[str, bytes]) -> None:
-        super().__init__()
-        self.archives = archives
-        self.files = hub_site("datasets", REPOSITORY, archives, FOLDER, set(archives))
-
-    def fetched(self) -> list[str]:
-        """Names of the archives fetched since the last look."""
-        paths = [request["path"] for request in self.requests]
-        self.requests.clear()
-        return sorted(path.rpartition("/")[2] for path in paths if path.startswith(PLACE))
-
-
 @pytest.fixture
-def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    """An archive of two full parts and a last one."""
+def archives(tmp_path: Path) -> dict[str, bytes]:
+    """The files of an archive of two full parts and a last one."""
     random = np.random.default_rng(0)
     inside = {f"mnt/FreeSound_flac/{n}.flac": random.bytes(120_000) for n in range(5)}
     paths = write_split_zip(tmp_path / "made" / "FreeSound.zip", inside, 250_000)
-    hub = Hub({path.name: path.read_bytes() for path in paths})
+    return {path.name: path.read_bytes() for path in paths}
+
+
+@pytest.fixture
+def hub(archives: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> Iterator[Behaviour]:
     monkeypatch.setitem(download.__kwdefaults__, "attempts", 1)
+    hub = Behaviour(files=hub_site("datasets", REPOSITORY, archives, FOLDER, set(archives)))
     with serving(hub) as address:
         monkeypatch.setenv("HF_ENDPOINT", address)
         yield hub
+
+
+def fetched(hub: Behaviour) -> list[str]:
+    """Names of the archives fetched since the last look."""
+    paths = [request["path"] for request in hub.requests]
+    hub.requests.clear()
+    return sorted(path.rpartition("/")[2] for path in paths if path.startswith(PLACE))
 
 
 def fetch(tmp_path: Path) -> Path:
@@ -53,32 +50,30 @@ def fetch(tmp_path: Path) -> Path:
     return target
 
 
-def test_a_part_is_fetched_whole_and_can_be_read(hub: Hub, tmp_path: Path) -> None:
-    target = fetch(tmp_path)
-    assert {path.name: path.read_bytes() for path in target.iterdir()} == hub.archives
-    with open_audio(tmp_path / "hub").local("FreeSound_flac/3.flac", tmp_path) as sound:
-        assert sound.stat().st_size == 120_000
-
-
-def test_finished_archives_are_not_fetched_again_after_a_failure(hub: Hub, tmp_path: Path) -> None:
+def test_a_part_is_fetched_whole_and_what_is_finished_not_again_after_a_failure(
+    hub: Behaviour, archives: dict[str, bytes], tmp_path: Path
+) -> None:
     hub.always, hub.disturbed = status(404), "FreeSound.z02"
     with pytest.raises(DownloadError, match="404"):
         fetch(tmp_path)
     assert not (tmp_path / "hub").exists()
     hub.behave()
-    hub.fetched()
-    fetch(tmp_path)
-    assert hub.fetched() == ["FreeSound.z02", "FreeSound.zip"]
+    fetched(hub)
+    target = fetch(tmp_path)
+    assert fetched(hub) == ["FreeSound.z02", "FreeSound.zip"]
+    assert {path.name: path.read_bytes() for path in target.iterdir()} == archives
+    with open_audio(tmp_path / "hub").local("FreeSound_flac/3.flac", tmp_path) as sound:
+        assert sound.stat().st_size == 120_000
 
 
 def test_a_disk_without_room_for_the_shards_too_is_refused_before_anything_is_fetched(
-    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hub: Behaviour, archives: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    total = sum(map(len, hub.archives.values()))
+    needed = 2 * sum(map(len, archives.values()))
     free = namedtuple("usage", "free")
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: free(2 * total - 1))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: free(needed - 1))
     with pytest.raises(DownloadError, match="Make room"):
         fetch(tmp_path)
-    assert hub.fetched() == []
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: free(2 * total))
+    assert fetched(hub) == []
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: free(needed))
     fetch(tmp_path)

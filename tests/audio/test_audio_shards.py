@@ -1,6 +1,7 @@
 """Clips converted into shards, and windows of them read back."""
 
 import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing import get_context
@@ -39,25 +40,18 @@ def content(folder: Path) -> dict[str, bytes]:
 def sounds(tmp_path: Path) -> Sounds:
     """A folder with clips of several formats, rates and lengths, and their names."""
     folder = tmp_path / "sounds"
-    made = [
-        ("one.wav", 44_100, 30_000),
-        (" leading space.wav", 44_100, 50_000),
-        ("two.flac", 32_000, 20_000),
-        ("stereo.wav", 48_000, 30_000),
-        ("three.ogg", 22_050, 40_000),
-        ("deep/er.flac", 44_100, 20_000),
-    ]
-    for seed, (name, rate, frames) in enumerate(made):
-        samples = noise(frames, seed)
+    rates = {"one.wav": 44_100, " leading space.wav": 44_100, "two.flac": 32_000}
+    rates |= {"stereo.wav": 48_000, "three.ogg": 22_050, "deep/er.flac": 44_100}
+    for seed, (name, rate) in enumerate(rates.items()):
+        samples = noise(20_000 + 5_000 * seed, seed)
         write(folder / name, np.stack([samples, samples], 1) if "stereo" in name else samples, rate)
-    return folder, [name for name, _, _ in made]
+    return folder, list(rates)
 
 
-@pytest.fixture(params=KINDS)
-def kind(request: pytest.FixtureRequest) -> str:
-    return request.param
+both_kinds = pytest.mark.parametrize("kind", KINDS)
 
 
+@both_kinds
 def test_clips_and_windows_of_them_come_back_within_half_a_step(
     sounds: Sounds, tmp_path: Path, kind: str
 ) -> None:
@@ -73,6 +67,7 @@ def test_clips_and_windows_of_them_come_back_within_half_a_step(
             np.testing.assert_array_equal(store.read(clip, start, count), whole[start:end])
 
 
+@both_kinds
 def test_sixteen_bits_at_32_khz_pass_unchanged(tmp_path: Path, kind: str) -> None:
     samples = np.random.default_rng(0).integers(-32768, 32768, 20_000).astype(np.int16)
     soundfile.write(tmp_path / "all.wav", samples, 32_000)
@@ -101,12 +96,12 @@ def test_a_clip_is_found_in_another_format_and_form_of_unicode(tmp_path: Path) -
 
 
 class Recording(Folder):
-    """A folder that notes what is read, and dies at one clip."""
+    """A folder that notes what is read, and kills its process at one clip."""
 
-    def __init__(self, folder: Path, fatal: str = "", die: Any = None):
+    def __init__(self, folder: Path, fatal: str = ""):
         super().__init__(folder)
         self.asked: list[str] = []
-        self._fatal, self._die = fatal, die
+        self._fatal = fatal
 
     @contextmanager
     def local(self, path: str, scratch: Path) -> Iterator[Path]:
@@ -114,29 +109,27 @@ class Recording(Folder):
         with super().local(path, scratch) as file:
             yield file
         if path == self._fatal:  # its shard file is open
-            self._die()
-
-
-def _killed(folder: Path, names: list[str], target: Path) -> None:
-    module.CLIPS_A_GROUP = 1
-    convert(Recording(folder, names[2], lambda: os.kill(os.getpid(), 9)), names, target, "int16")
+            os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_a_killed_job_goes_on_to_the_same_bytes_whatever_the_threads(
     sounds: Sounds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "CLIPS_A_GROUP", 1)
-    process = get_context("fork").Process(target=_killed, args=(*sounds, tmp_path / "shards"))
+    folder, names = sounds
+    fatal = Recording(folder, names[2]), names, tmp_path / "shards", "int16"
+    process = get_context("fork").Process(target=convert, args=fatal)
     process.start()
     process.join()
-    assert process.exitcode == -9 and not (tmp_path / "shards").exists()
-    again = Recording(sounds[0])
-    convert(again, sounds[1], tmp_path / "shards", "int16")
-    assert again.asked == sounds[1][2:]
-    convert(Folder(sounds[0]), sounds[1], tmp_path / "whole", "int16", threads=3)
+    assert process.exitcode == -signal.SIGKILL and not (tmp_path / "shards").exists()
+    again = Recording(folder)
+    convert(again, names, tmp_path / "shards", "int16")
+    assert again.asked == names[2:]
+    convert(Folder(folder), names, tmp_path / "whole", "int16", threads=3)
     assert content(tmp_path / "shards") == content(tmp_path / "whole")
 
 
+@both_kinds
 def test_shards_that_are_short_or_gone_are_named(sounds: Sounds, tmp_path: Path, kind: str) -> None:
     convert(Folder(sounds[0]), sounds[1], tmp_path / "shards", kind)
     (shard,) = (tmp_path / "shards").glob(f"*{KINDS[kind]}")

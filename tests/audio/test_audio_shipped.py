@@ -25,23 +25,25 @@ ROOT = Path(__file__).parents[2]
 SMALL = ROOT / "resources/audio/small"
 RECORDINGS = Path(os.environ.get("TRIPTYCH_REAL_FILES", "nowhere")) / "sounds"
 MOST_BYTES = 16 * 2**20
+UNHEARD = PoolSettings(each=1, held_out=1, seconds=4.0, seed=77)
+"""Sounds that no training has heard: of another seed than its own's."""
+QUERIES = {
+    "rain": "rainfall",
+    "church_bells": "bells ringing in a tower",
+    "songbirds": "birds",
+    "clock_ticking": "a clock",
+    "siren": "an ambulance",
+    "baby_crying": "an infant crying",
+}
 
 
-@pytest.fixture(scope="module")
-def about():
-    return json.loads((SMALL / "model.json").read_text())["about"]
-
-
-@pytest.fixture(scope="module")
-def sounds(tmp_path_factory):
-    """A folder of sounds that no training has heard: of other seeds than its own's."""
-    folder = tmp_path_factory.mktemp("sounds")
-    settings = PoolSettings(each=1, held_out=1, seconds=4.0, seed=77)
-    for name in ("rain", "church_bells", "songbirds", "clock_ticking", "siren", "baby_crying"):
+@pytest.fixture
+def sounds(tmp_path):
+    for name in QUERIES:
         for number in range(2):
-            samples = np.clip(sound(name, number, settings), -1, 1)
-            write_samples(folder / f"{name}-{number}.wav", samples, 32000, "WAV")
-    return folder
+            samples = np.clip(sound(name, number, UNHEARD), -1, 1)
+            write_samples(tmp_path / f"{name}-{number}.wav", samples, 32000, "WAV")
+    return tmp_path
 
 
 def triptych(*arguments: object) -> int:
@@ -58,7 +60,8 @@ def test_it_is_small_and_in_half_precision():
     assert all(each.float().isfinite().all() for each in tensors.values())
 
 
-def test_its_record_says_what_the_config_says(about):
+def test_its_record_says_what_the_config_says():
+    about = json.loads((SMALL / "model.json").read_text())["about"]
     config = yaml.safe_load((ROOT / "makers/config.yaml").read_text())["small"]
     assert about["settings"] == config
     assert about["kinds"] == len(KINDS)
@@ -75,14 +78,7 @@ def test_a_folder_is_indexed_by_its_name_and_found_by_words(sounds, capsys):
     assert triptych("index", sounds, "--model", "small") == 0
     assert "heard only computed sounds" in capsys.readouterr().err
     right = 0
-    for query, name in (
-        ("rainfall", "rain"),
-        ("bells ringing in a tower", "church_bells"),
-        ("birds", "songbirds"),
-        ("a clock", "clock_ticking"),
-        ("an ambulance", "siren"),
-        ("an infant crying", "baby_crying"),
-    ):
+    for name, query in QUERIES.items():
         triptych("search", query, "--index", sounds, "-n", 1, "--json")
         right += name in json.loads(capsys.readouterr().out)[0]["file"]
     assert right >= 5
@@ -90,8 +86,7 @@ def test_a_folder_is_indexed_by_its_name_and_found_by_words(sounds, capsys):
 
 def test_a_quiet_recording_is_heard_as_the_loud_one():
     embedder = Embedder(SMALL, "cpu")
-    settings = PoolSettings(each=1, held_out=1, seconds=3.0, seed=77)
-    loud = sound("songbirds", 0, settings).astype(np.float32)
+    loud = sound("songbirds", 0, UNHEARD)[:96_000].astype(np.float32)
     quiet = loud * np.float32(0.001)
     vectors = embedder.sounds([loud, quiet, quiet + np.float32(0.1)])  # the last with an offset
     assert (vectors[1:] @ vectors[0] > 0.999).all()
@@ -104,10 +99,8 @@ def test_recordings_are_found_by_names_and_by_a_persons_own_words():
     embedder = Embedder(SMALL, "cpu")
     asked = pd.read_csv(Path(__file__).with_name("own_words.csv"))
     paths = sorted(RECORDINGS.glob("*/*.ogg"))
-    heard = []
-    for path in paths:
-        cut = [waveform for _, waveform in segments(stream_audio(path), 3.0)]
-        heard.append(embedder.sounds(cut))
+    cut = [[waveform for _, waveform in segments(stream_audio(path), 3.0)] for path in paths]
+    heard = [embedder.sounds(waveforms) for waveforms in cut]
     right = asked["class"].to_numpy()[:, None] == [path.parent.name for path in paths]
 
     def precision(queries) -> float:

@@ -51,9 +51,8 @@ def test_members_come_out_as_they_went_in(
 @pytest.mark.skipif(shutil.which("zip") is None, reason="Info-ZIP's zip is not installed")
 @pytest.mark.parametrize("options", [["-0"], ["-9", "-fz"]], ids="".join)
 def test_what_info_zip_splits_is_read(tmp_path: Path, options: list[str]) -> None:
-    random, made = np.random.default_rng(0), members()
-    for number in range(6):
-        made[f"deep/large {number}.flac"] = random.bytes(int(random.integers(40_000, 90_000)))
+    random = np.random.default_rng(0)
+    made = members() | {f"deep/large {n}.flac": random.bytes(40_000 + 9_000 * n) for n in range(6)}
     for name, content in made.items():
         (tmp_path / "files" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "files" / name).write_bytes(content)
@@ -64,9 +63,9 @@ def test_what_info_zip_splits_is_read(tmp_path: Path, options: list[str]) -> Non
 
 
 def test_absent_parts_are_named(tmp_path: Path) -> None:
-    write_split_zip(tmp_path / "X.zip", members(), 2000)
-    (tmp_path / "X.z02").unlink()
-    (tmp_path / "X.z04").unlink()
+    paths = write_split_zip(tmp_path / "X.zip", members(), 2000)
+    for number in (2, 4):
+        paths[number - 1].unlink()
     with pytest.raises(InputError, match=r"of which X\.z02, X\.z04 are not beside it"):
         SplitZip(tmp_path / "X.zip")
 
@@ -97,9 +96,8 @@ def test_shards_are_made_from_the_parts_as_they_are_but_for_what_is_damaged(tmp_
     for number in range(4):
         path = write(tmp_path / f"{number}.flac", noise(9000, number), 32_000)
         files[f"{INNER}/FreeSound_flac/{number}.flac"] = path.read_bytes()
-    *_, part, _, _ = write_split_zip(
-        tmp_path / "hub/Zip_files/FreeSound/FreeSound.zip", files, 5000
-    )
+    archive = tmp_path / "hub/Zip_files/FreeSound/FreeSound.zip"
+    *_, part, _, _ = write_split_zip(archive, files, 5000)
     part.write_bytes(part.read_bytes()[:-50] + bytes(50))
     names = ["2.flac", "0.flac", "1.flac", "3.flac", "77.flac"]
     clips = pd.DataFrame({"clip": names, "path": [f"{INNER}/FreeSound_flac/{n}" for n in names]})

@@ -91,5 +91,7 @@ def plan(folder, **changes):
 
 def run(stage, captions="", seed=0):
     tail = stage if stage == "pretrained" else f"{stage}/{captions}-seed{seed}"
+    name = f"a-t/clean/{tail}"
     keys = {"audio_model": "a", "text_model": "t", "corpus": "clean", "stage": stage}
-    return {"run": f"a-t/clean/{tail}", **keys, "captions": captions, "seed": seed}
+    keys |= {"captions": captions, "seed": seed}
+    return {"run": name, "folder": f"results/audio/models/{name}", **keys}

@@ -64,9 +64,9 @@ def test_everything_that_is_wrong_is_named_at_once_and_nothing_learnt(tmp_path, 
     command = ["adapt", str(pairs), str(sounds), "--model", str(tmp_path / "model")]
     assert main(command) == 2
     told = capsys.readouterr().err
-    for said in ("5 problems", "'missing.wav'", "row 4: 'good.wav' has an empty", "'notes.txt'"):
+    for said in ("5 problems", "'missing.wav'", "line 4: 'good.wav' has an empty", "'notes.txt'"):
         assert said in told
-    assert "row 6: '../elsewhere.wav' lies outside" in told and "row 8: there is no" in told
+    assert "line 6: '../elsewhere.wav' lies outside" in told and "line 8: there is no" in told
     table(tmp_path, [("good.wav", "a tone"), ("broken.flac", "a tone"), ("empty.wav", "a tone")])
     assert main(command) == 2
     told = capsys.readouterr().err

@@ -13,14 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from triptych.audio.data.sound_bytes import SUFFIXES
-from triptych.audio.data.tables import (
-    Tables,
-    caption_table,
-    clip_id,
-    clip_table,
-    read_rows,
-    youtube_id,
-)
+from triptych.audio.data.tables import Clip, Tables, make_tables, read_rows, youtube_id
 from triptych.core.errors import InputError
 
 logger = logging.getLogger(__name__)
@@ -43,44 +36,37 @@ def read_audiocaps(folder: str | Path, audio: str | Path | None = None) -> Table
     if len(present) < len(SPLITS):
         logger.warning("AudioCaps in %s has only the split(s) %s", folder, ", ".join(present))
     sounds = {} if audio is None else _sound_files(Path(audio))
-    clips: list[dict[str, str]] = []
-    captions: list[tuple[str, int, str]] = []
-    for split, path in present.items():
-        for name, stems, texts in _rows(path):
-            matches = (sounds[stem] for stem in stems if stem in sounds)
-            about = {"dataset": DATASET, "split": split, "file_name": name}
-            about |= {"youtube_id": youtube_id(name), "path": next(matches, f"{split}/{name}")}
-            clips.append(about)
-            clip = clip_id(DATASET, split, name)
-            captions += [(clip, position, caption) for position, caption in enumerate(texts)]
-    return Tables(clip_table(clips, folder), caption_table(captions, folder))
+    return make_tables(
+        (clip for split, path in present.items() for clip in _clips(split, path, sounds)), folder
+    )
 
 
-def _rows(path: Path) -> Iterator[tuple[str, list[str], list[str]]]:
-    """(file name, what its sound file may be called, captions) of each clip of a split."""
-    header, rows = read_rows(path)
-    numbered = sorted(column for column in header if column.startswith("caption"))
-    original = {"youtube_id", "start_time", "caption"} <= set(header)
-    if not original and ("file_name" not in header or not numbered):
+def _clips(split: str, path: Path, sounds: dict[str, str]) -> Iterator[tuple[Clip, list[str]]]:
+    """The clips of a split with their captions. sounds: paths of sound files by their stems."""
+    table = read_rows(path)
+    columns = set(table.columns)
+    numbered = sorted(column for column in columns if column.startswith("caption"))
+    original = {"youtube_id", "start_time", "caption"} <= columns
+    if not original and ("file_name" not in columns or not numbered):
         raise InputError(
-            f"{path} has the columns {', '.join(header)}; expected is AudioCaps' "
+            f"{path} has the columns {', '.join(table.columns)}; expected is AudioCaps' "
             "audiocap_id,youtube_id,start_time,caption or WavCaps' file_name,caption_1,..."
         )
     # Rows of one clip needn't stand together in the original layout.
     excerpts: dict[tuple[str, str], list[dict[str, str]]] = {}
-    for line, row in rows:
+    for line, row in zip(table.lines, table.rows, strict=True):
         name = f"Y{row['youtube_id']}.wav" if original else row["file_name"]
         video = youtube_id(name, f"{path}, line {line}")
         if not all(row[column].strip() for column in numbered):
             raise InputError(f"{path}, line {line}: its caption is empty")
-        if original:
-            excerpts.setdefault((video, row["start_time"]), []).append(row)
-        else:
-            yield name, [Path(name).stem, video], [row[column] for column in numbered]
-    for (video, start), captions in excerpts.items():
-        numbers = [row["audiocap_id"] for row in captions if "audiocap_id" in row]
-        stems = [f"{video}_{start}", f"Y{video}_{start}", f"Y{video}", video, *numbers]
-        yield f"Y{video}.wav", stems, [row["caption"] for row in captions]
+        excerpts.setdefault((video, row.get("start_time", "")), []).append(row)
+    for (video, start), rows in excerpts.items():
+        stems = [f"{video}_{start}", f"Y{video}_{start}", f"Y{video}", video]
+        stems += [row["audiocap_id"] for row in rows if "audiocap_id" in row]
+        name = f"Y{video}.wav"
+        clip = {"dataset": DATASET, "split": split, "file_name": name, "youtube_id": video}
+        clip["path"] = next((sounds[stem] for stem in stems if stem in sounds), f"{split}/{name}")
+        yield clip, [row[column] for row in rows for column in numbered]
 
 
 def _sound_files(folder: Path) -> dict[str, str]:

@@ -13,21 +13,10 @@ not 3,840. Copies may have further columns and may be UTF-8 throughout.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
-import pandas as pd
-
-from triptych.audio.data.tables import (
-    QUERY_COLUMNS,
-    Tables,
-    caption_table,
-    clip_id,
-    clip_table,
-    empty_table,
-    read_strings,
-    sound_id,
-)
+from triptych.audio.data.tables import Clip, Tables, make_tables, read_rows, sound_id
 from triptych.core.errors import InputError
 
 DATASET = "clotho"
@@ -55,25 +44,16 @@ def read_clotho(
     captions that fit no metadata.
     """
     folder = Path(folder)
-    clips, captions = [], []
-    for split in (name for name in LABELLED if name in splits):
-        metadata = _metadata(folder / f"clotho_metadata_{split}.csv", split, split)
-        texts = _captions(folder / f"clotho_captions_{split}.csv", split)
-        _same_clips(split, texts, metadata)
-        # The order is that of the captions, as in the authors' code and everybody's results.
-        order = pd.Index(texts["clip"].drop_duplicates())
-        clips.append(metadata.set_index("clip", drop=False).loc[order])
-        captions.append(texts)
-    queries = empty_table(QUERY_COLUMNS)
+    captioned = [clip for split in LABELLED if split in splits for clip in _labelled(folder, split)]
+    queries = []
     challenge = (folder / CHALLENGE_METADATA, folder / CHALLENGE_CAPTIONS)
     if CHALLENGE in splits and any(path.exists() for path in challenge):
         inner = challenge_folder(folder if audio is None else audio)
-        clips.append(_metadata(folder / CHALLENGE_METADATA, CHALLENGE, inner))
-        lines = read_strings(folder / CHALLENGE_CAPTIONS, ("caption",))["caption"]
-        queries = pd.DataFrame({"query": range(len(lines)), "caption": lines})
-    return Tables(
-        pd.concat(clips, ignore_index=True), pd.concat(captions, ignore_index=True), queries
-    )
+        for row in read_rows(challenge[0], METADATA).rows:
+            path = f"{inner}/{archived_name(row['file_name'])}"
+            captioned.append((_clip(row, CHALLENGE, path, challenge[0]), []))
+        queries = [row["caption"] for row in read_rows(challenge[1], ("caption",)).rows]
+    return make_tables(captioned, folder, queries)
 
 
 def challenge_folder(audio: str | Path) -> str:
@@ -91,27 +71,39 @@ def archived_name(file_name: str) -> str:
     return re.sub(r" ?: ?", "_", file_name)
 
 
-def _metadata(path: Path, split: str, inner: str) -> pd.DataFrame:
-    """The clips of one split; `inner` is the folder of their WAV files."""
-    table = read_strings(path, METADATA)
-    renamed = archived_name if split == CHALLENGE else str
-    return clip_table(
-        (
-            {
-                "dataset": DATASET,
-                "split": split,
-                "file_name": row["file_name"],
-                "sound_id": sound_id(row["sound_id"], f"{path}, {row['file_name']}"),
-                "seconds": _seconds(row.get("start_end_samples", ""), path),
-                "keywords": ";".join(
-                    word for part in row.get("keywords", "").split(";") if (word := part.strip())
-                ),
-                "path": f"{inner}/{renamed(row['file_name'])}",
-            }
-            for row in table.to_dict("records")
-        ),
-        path,
-    )
+def _labelled(folder: Path, split: str) -> Iterator[tuple[Clip, list[str]]]:
+    """The clips of a split with their captions, in the order of the captions' file, as in the
+    authors' code and everybody's results.
+    """
+    source = folder / f"clotho_metadata_{split}.csv"
+    rows = read_rows(source, METADATA).rows
+    metadata = {row["file_name"]: row for row in rows}
+    if len(metadata) < len(rows):
+        raise InputError(f"{source} names a file twice; expected is once")
+    captions = read_rows(folder / f"clotho_captions_{split}.csv", ("file_name", *CAPTIONS)).rows
+    if odd := sorted(metadata.keys() ^ {row["file_name"] for row in captions}):
+        raise InputError(
+            f"Clotho's captions and metadata of {split} differ in {len(odd)} clips, the first is "
+            f"{odd[0]!r}; expected is the same file names in both, blanks at their start included"
+        )
+    for row in captions:
+        name = row["file_name"]
+        clip = _clip(metadata[name], split, f"{split}/{name}", source)
+        yield clip, [row[column] for column in CAPTIONS]
+
+
+def _clip(row: dict[str, str], split: str, path: str, source: Path) -> Clip:
+    """A clip from its row of the metadata in `source`; path: of its WAV file."""
+    words = [word.strip() for word in row.get("keywords", "").split(";")]
+    return {
+        "dataset": DATASET,
+        "split": split,
+        "file_name": row["file_name"],
+        "sound_id": sound_id(row["sound_id"], f"{source}, {row['file_name']}"),
+        "seconds": _seconds(row.get("start_end_samples", ""), source),
+        "keywords": ";".join(filter(None, words)),
+        "path": path,
+    }
 
 
 def _seconds(start_end: str, path: Path) -> str:
@@ -124,27 +116,3 @@ def _seconds(start_end: str, path: Path) -> str:
             f"{path}: start_end_samples is {start_end!r}; expected is [start, end] or nothing"
         )
     return f"{(int(match[2]) - int(match[1])) / SAMPLE_RATE:.3f}"
-
-
-def _captions(path: Path, split: str) -> pd.DataFrame:
-    table = read_strings(path, ("file_name", *CAPTIONS))
-    return caption_table(
-        (
-            (clip_id(DATASET, split, row["file_name"]), position, row[column])
-            for row in table.to_dict("records")
-            for position, column in enumerate(CAPTIONS)
-        ),
-        path,
-    )
-
-
-def _same_clips(split: str, captions: pd.DataFrame, metadata: pd.DataFrame) -> None:
-    described, listed = set(captions["clip"]), set(metadata["clip"])
-    if len(captions) != len(CAPTIONS) * len(described):
-        raise InputError(f"clotho_captions_{split}.csv names a file twice; expected is once")
-    if described != listed:
-        odd = sorted(described ^ listed)
-        raise InputError(
-            f"Clotho's captions and metadata of {split} differ in {len(odd)} clips, the first is "
-            f"{odd[0]!r}; expected is the same file names in both, blanks at their start included"
-        )

@@ -16,7 +16,7 @@ from pathlib import Path
 import pandas as pd
 
 from triptych.audio.data import clotho, wavcaps
-from triptych.audio.data.tables import read_strings, read_table, sound_id
+from triptych.audio.data.tables import read_rows, read_table, sound_id
 from triptych.core.errors import InputError
 
 LISTS = (
@@ -68,11 +68,11 @@ def read_leak_list(path: str | Path) -> frozenset[str]:
                 f'{path} isn\'t {{"FreeSound": [...]}} ({error!r}); fetch it again'
             ) from None
     else:
-        table = read_strings(path, ())
-        column = next((name for name in ("sound_id", "id") if name in table), None)
+        table = read_rows(path)
+        column = next((name for name in ("sound_id", "id") if name in table.columns), None)
         if column is None:
             raise InputError(f"{path} has no column sound_id or id")
-        sounds = table[column].tolist()
+        sounds = [row[column] for row in table.rows]
     return frozenset(sound_id(item, path) for item in sounds) - {""}
 
 

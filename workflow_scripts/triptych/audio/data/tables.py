@@ -8,8 +8,9 @@ import io
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -31,76 +32,63 @@ QUERY_COLUMNS = ("query", "caption")
 # What stands in place of a Freesound id in Clotho's metadata, and in the leak lists made of them.
 NO_SOUND_ID = ("", "Not found")
 
+Clip = dict[str, str]
+"""A clip's values by CLIP_COLUMNS, but for its name; what is not known may be absent."""
+
 
 @dataclass(frozen=True)
 class Tables:
-    """A data set as read from its files: clips (CLIP_COLUMNS), captions (CAPTION_COLUMNS), and the
+    """A data set as read from its files.
+
+    clips: CLIP_COLUMNS, absent values as ""; captions: CAPTION_COLUMNS; queries: QUERY_COLUMNS, the
     challenge's captions, whose clips are not published.
     """
 
     clips: pd.DataFrame
     captions: pd.DataFrame
-    queries: pd.DataFrame = field(default_factory=lambda: empty_table(QUERY_COLUMNS))
+    queries: pd.DataFrame
 
 
-def empty_table(columns: Sequence[str]) -> pd.DataFrame:
-    """No rows of strings under these columns."""
-    return pd.DataFrame({column: pd.Series(dtype=str) for column in columns})
+def make_tables(
+    captioned: Iterable[tuple[Clip, Sequence[str]]], where: object, queries: Sequence[str] = ()
+) -> Tables:
+    """The tables of clips with their captions, and of the challenge's captions.
 
-
-def clip_id(dataset: str, split: str, file_name: str) -> str:
-    """The name of a clip in all tables. The split is needed: Clotho's splits share file names."""
-    return f"{dataset}/{split}/{file_name}"
-
-
-def clip_table(clips: Iterable[dict[str, str]], where: object) -> pd.DataFrame:
-    """The rows as a table with a name each, absent values as "". Raises InputError on a repeat."""
-    table = pd.DataFrame(list(clips))
-    for column in CLIP_COLUMNS:
-        if column not in table:
-            table[column] = ""
-    columns = (table["dataset"], table["split"], table["file_name"])
-    table["clip"] = [clip_id(*row) for row in zip(*columns, strict=True)]
-    repeated = table["clip"][table["clip"].duplicated()].tolist()
-    if repeated:
-        raise InputError(
-            f"{where}: {len(repeated)} clips are listed twice, the first is {repeated[0]!r}; "
-            "expected is each file name once in a split"
-        )
-    return table.loc[:, list(CLIP_COLUMNS)].fillna("")
-
-
-def caption_table(captions: Iterable[tuple[str, int, str]], where: object) -> pd.DataFrame:
-    """(clip, position, caption) as a table. Raises InputError where a caption is blank."""
-    table = pd.DataFrame(list(captions), columns=list(CAPTION_COLUMNS))
-    blank = table["clip"][table["caption"].str.strip() == ""].tolist()
-    if blank:
-        raise InputError(
-            f"{where}: {len(blank)} captions are empty, the first is of {blank[0]!r}; "
-            "correct the file or take that clip out of it"
-        )
-    return table
-
-
-def read_strings(path: str | Path, required: Sequence[str]) -> pd.DataFrame:
-    """A CSV file as strings, blanks kept, columns beyond the `required` ones too.
-
-    Raises InputError for a file that is missing, broken (with the line), or lacks a column.
+    A clip's name in all tables has its split: Clotho's share file names. Raises InputError, which
+    says `where`, for a clip that is listed twice and for a blank caption.
     """
-    header, rows = read_rows(path)
-    if missing := [column for column in required if column not in header]:
-        raise InputError(
-            f"{path} has the columns {', '.join(header)}; expected is also {', '.join(missing)}"
-        )
-    return pd.DataFrame([row for _, row in rows], columns=header, dtype=str)
+    unknown = dict.fromkeys(CLIP_COLUMNS, "")
+    clips: dict[str, Clip] = {}
+    captions: list[tuple[str, int, str]] = []
+    for clip, texts in captioned:
+        name = f"{clip['dataset']}/{clip['split']}/{clip['file_name']}"
+        if name in clips:
+            raise InputError(f"{where}: {name!r} is listed twice; expected is once in a split")
+        if not all(text.strip() for text in texts):
+            raise InputError(f"{where}: a caption of {name!r} is empty; correct it or take it out")
+        clips[name] = {**unknown, **clip, "clip": name}
+        captions += [(name, position, text) for position, text in enumerate(texts)]
+    return Tables(
+        pd.DataFrame(list(clips.values()), columns=list(CLIP_COLUMNS)),
+        pd.DataFrame(captions, columns=list(CAPTION_COLUMNS)),
+        pd.DataFrame(list(enumerate(queries)), columns=list(QUERY_COLUMNS)),
+    )
 
 
-def read_rows(path: str | Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
-    """The columns of a CSV file, and each row with the number of its (last) line.
+class Rows(NamedTuple):
+    """A CSV file's rows by column, all strings, and the number of each one's (last) line."""
+
+    columns: list[str]
+    rows: list[dict[str, str]]
+    lines: list[int]
+
+
+def read_rows(path: str | Path, required: Sequence[str] = ()) -> Rows:
+    """Read a CSV file that may have columns beyond the `required` ones; blanks are kept.
 
     UTF-8, UTF-16 or else ISO-8859-1, in which Clotho's metadata is published; the delimiter is the
-    one of `,`, `;` and tabs that the header has most. Raises InputError for a file that is missing,
-    and with its number for a line of more or fewer fields than the header.
+    one of `,`, `;` and tabs that the header has most. Raises InputError for a file that is missing
+    or lacks a column, and with its number for a line of more or fewer fields than the header.
     """
     try:
         content = Path(path).read_bytes()
@@ -112,11 +100,11 @@ def read_rows(path: str | Path) -> tuple[list[str], list[tuple[int, dict[str, st
     delimiter = max(",;\t", key=first.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     header: list[str] = []
-    rows: list[tuple[int, dict[str, str]]] = []
+    found = Rows(header, [], [])
     try:
         for fields in reader:
             if not header:
-                header = fields
+                header += fields
             elif fields and len(fields) != len(header):
                 raise InputError(
                     f"{path}, line {reader.line_num}: {len(fields)} fields, expected "
@@ -125,12 +113,17 @@ def read_rows(path: str | Path) -> tuple[list[str], list[tuple[int, dict[str, st
                     "it is the last line, the file may have been cut: fetch it again"
                 )
             elif fields:
-                rows.append((reader.line_num, dict(zip(header, fields, strict=True))))
+                found.rows.append(dict(zip(header, fields, strict=True)))
+                found.lines.append(reader.line_num)
     except csv.Error as error:
         raise InputError(f"{path}, line {reader.line_num}: no table: {error}") from None
     if not header or len(set(header)) < len(header):
         raise InputError(f"{path}: its first line must name the columns, each once")
-    return header, rows
+    if missing := [column for column in required if column not in header]:
+        raise InputError(
+            f"{path} has the columns {', '.join(header)}; expected is also {', '.join(missing)}"
+        )
+    return found
 
 
 def _decoded(content: bytes) -> str:

@@ -11,14 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from triptych.audio.data.tables import (
-    Tables,
-    caption_table,
-    clip_id,
-    clip_table,
-    sound_id,
-    youtube_id,
-)
+from triptych.audio.data.tables import Clip, Tables, make_tables, sound_id, youtube_id
 from triptych.core.errors import InputError
 
 logger = logging.getLogger(__name__)
@@ -44,27 +37,22 @@ def read_wavcaps(
     archives. Only FreeSound's clips get a sound_id and only AudioSet's a youtube_id. Raises
     InputError for an unknown part, a missing file, or a record without id or caption.
     """
-    clips: list[dict[str, str]] = []
-    captions: list[tuple[str, int, str]] = []
+    captioned: list[tuple[Clip, list[str]]] = []
     for part in parts:
         path = _json_file(Path(folder), part)
-        records = _records(path)
-        # AudioSet's ids are names of WAV files.
-        names = [str(record["id"]).removesuffix(".wav") for record in records]
         inner = _layout(None if audio is None else Path(audio), part)
-        for name, record in zip(names, records, strict=True):
-            clips.append(
-                {
-                    "dataset": DATASET,
-                    "split": part,
-                    "file_name": f"{name}.flac",
-                    "sound_id": sound_id(name, path) if part == "FreeSound" else "",
-                    "youtube_id": youtube_id(name) if part == "AudioSet_SL" else "",
-                    "path": f"{inner}/{name}.flac",
-                }
-            )
-            captions.append((clip_id(DATASET, part, f"{name}.flac"), 0, record["caption"]))
-    return Tables(clip_table(clips, folder), caption_table(captions, folder))
+        for record in _records(path):
+            name = str(record["id"]).removesuffix(".wav")  # AudioSet's are names of WAV files
+            clip = {
+                "dataset": DATASET,
+                "split": part,
+                "file_name": f"{name}.flac",
+                "sound_id": sound_id(name, path) if part == "FreeSound" else "",
+                "youtube_id": youtube_id(name) if part == "AudioSet_SL" else "",
+                "path": f"{inner}/{name}.flac",
+            }
+            captioned.append((clip, [record["caption"]]))
+    return make_tables(captioned, folder)
 
 
 def _json_file(folder: Path, part: str) -> Path:

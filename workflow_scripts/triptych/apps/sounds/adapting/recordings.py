@@ -11,7 +11,7 @@ from torch import Tensor
 
 from triptych.apps.sounds.search.index import Index
 from triptych.audio.data.audio_sources import Folder
-from triptych.audio.data.tables import read_strings
+from triptych.audio.data.tables import read_rows
 from triptych.audio.models.text_files import clean_caption
 from triptych.audio.training.batches import uniform
 from triptych.core.errors import InputError, printable
@@ -52,19 +52,19 @@ def read_pairs(pairs: Path, folder: Path) -> dict[str, list[str]]:
     pairs: a CSV file with the columns file (below the folder, or an absolute path) and caption, a
     file in as many rows as it has captions. Raises InputError, naming every row that is wrong.
     """
-    table = read_strings(pairs, ("file", "caption"))
+    table = read_rows(pairs, ("file", "caption"))
     sounds, captions = Folder(folder), dict[str, list[str]]()
     problems = []
-    rows = zip(table["file"], table["caption"], strict=True)
-    for row, (name, caption) in enumerate(rows, start=2):
+    for number, row in zip(table.lines, table.rows, strict=True):
+        name, caption = row["file"], row["caption"]
         path = os.path.relpath(os.path.join(folder.absolute(), name), folder.absolute())
         file = sounds.find(Path(path).as_posix()) or folder / path
         if path.split(os.sep)[0] == os.pardir:
-            problems.append(f"row {row}: {printable(name)!r} lies outside {folder}")
+            problems.append(f"line {number}: {printable(name)!r} lies outside {folder}")
         elif not clean_caption(caption).strip():
-            problems.append(f"row {row}: {printable(name)!r} has an empty caption")
+            problems.append(f"line {number}: {printable(name)!r} has an empty caption")
         elif not file.is_file():
-            problems.append(f"row {row}: there is no such file as {printable(name)!r}")
+            problems.append(f"line {number}: there is no such file as {printable(name)!r}")
         else:
             captions.setdefault(file.relative_to(folder).as_posix(), []).append(caption.strip())
     _refuse(problems, f"in {pairs}")
