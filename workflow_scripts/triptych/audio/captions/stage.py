@@ -8,8 +8,8 @@ import json
 import logging
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -64,18 +64,24 @@ def write_captions(
     Stopped when `stop` gives a reason.
     """
     items = read_items(clips, captions, splits)
-    usage: dict[str, Any] = dict.fromkeys(USAGE, 0)
-    usage |= {"backend": settings["backend"], "model": settings["model"], "cost": 0.0}
     if settings["backend"] == "openai":
-        written = by_service(items, settings, stop, usage)
+        written, costs = by_service(items, settings, stop)
         check_yield(written, settings)
+        model = settings["model"]
     else:
         assert published is not None
-        usage["model"] = PUBLISHED_MODELS[settings["backend"]]
         written = published_captions(items, read_published(published), settings)
-    usage["rejected"] = sum(len(answered.rejected) for answered in written)
-    usage["captions"] = sum(len(answered.variations) for answered in written)
-    usage["currency"] = settings["prices"]["currency"]
+        costs = {"cost": 0.0}
+        model = PUBLISHED_MODELS[settings["backend"]]
+    usage: dict[str, Any] = {
+        **dict.fromkeys(USAGE, 0),
+        **costs,
+        "backend": settings["backend"],
+        "model": model,
+        "rejected": sum(len(answered.rejected) for answered in written),
+        "captions": sum(len(answered.variations) for answered in written),
+        "currency": settings["prices"]["currency"],
+    }
     write_csv(pd.DataFrame([usage]), outputs["usage"])
     _write_tables(items, written, outputs)
     _write_example(items, written, usage, settings["variations"], Path(outputs["example"]))
@@ -103,14 +109,12 @@ class YieldTooLow(InputError):
 
 
 def by_service(
-    items: Sequence[Item],
-    settings: Mapping[str, Any],
-    stop: Callable[[], str | None],
-    usage: dict[str, Any],
-) -> list[Written]:
+    items: Sequence[Item], settings: Mapping[str, Any], stop: Callable[[], str | None]
+) -> tuple[list[Written], dict[str, float]]:
     """Ask a server for the captions of all items, once more where an answer broke the rules.
 
-    usage: counts that are updated. Raises ServiceError, BudgetReached, YieldTooLow and Stopped.
+    Returns them with what they cost, by columns of USAGE. Raises ServiceError, BudgetReached,
+    YieldTooLow and Stopped.
     """
     # Imported here: the client takes a second, and the other back ends don't need it.
     from triptych.audio.captions.asking import Asker
@@ -152,12 +156,14 @@ def by_service(
     for index in bad:
         written[index] = chosen(items[index], 2)
     answers = asker.answers.values()
-    usage["requests"], usage["cached"] = asker.requested, asker.cached
-    usage["repaired"] = sum(not written[index].rejected for index in bad)
-    usage["input_tokens"] = sum(answer.input_tokens for answer in answers)
-    usage["output_tokens"] = sum(answer.output_tokens for answer in answers)
-    usage["cost"] = round(asker.spent, 6)
-    return written
+    return written, {
+        "requests": asker.requested,
+        "cached": asker.cached,
+        "repaired": sum(not written[index].rejected for index in bad),
+        "input_tokens": sum(answer.input_tokens for answer in answers),
+        "output_tokens": sum(answer.output_tokens for answer in answers),
+        "cost": round(asker.spent, 6),
+    }
 
 
 def check_yield(written: Sequence[Written], settings: Mapping[str, Any]) -> None:
@@ -217,21 +223,20 @@ def read_items(clips: StrPath, captions: StrPath, splits: Collection[str]) -> li
 def _write_tables(
     items: Sequence[Item], written: Sequence[Written], outputs: Mapping[str, StrPath]
 ) -> None:
-    for name in ("variations", "unfiltered"):
-        rows = [
-            (item.clip, item.position, number, caption)
+    def write(
+        name: str, columns: Sequence[str], rows: Callable[[Written], Iterable[tuple[Any, ...]]]
+    ) -> None:
+        table = [
+            (item.clip, item.position, *row)
             for item, answered in zip(items, written, strict=True)
-            for number, caption in enumerate(getattr(answered, name), start=1)
+            for row in rows(answered)
         ]
-        columns = ["clip", "position", "variation", "caption"]
-        write_csv(pd.DataFrame(rows, columns=columns), outputs[name])
-    bad = [
-        (item.clip, item.position, text.problem, text.answer)
-        for item, answered in zip(items, written, strict=True)
-        for text in answered.rejected
-    ]
-    columns = ["clip", "position", "problem", "answer"]
-    write_csv(pd.DataFrame(bad, columns=columns), outputs["rejected"])
+        write_csv(pd.DataFrame(table, columns=["clip", "position", *columns]), outputs[name])
+
+    numbered = ("variation", "caption")
+    write("variations", numbered, lambda answered: enumerate(answered.variations, start=1))
+    write("unfiltered", numbered, lambda answered: enumerate(answered.unfiltered, start=1))
+    write("rejected", ("problem", "answer"), lambda answered: map(astuple, answered.rejected))
 
 
 def _write_example(

@@ -7,11 +7,10 @@ wait in a folder of their own: Snakemake deletes an unfinished output.
 import logging
 import os
 import shutil
-from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from triptych.audio.data.audio_sources import ARCHIVES, move_folder
-from triptych.audio.data.hub import HubFile, download_hub, list_hub
+from triptych.audio.data.hub import download_hub, list_hub
 from triptych.core.download import DownloadError
 
 logger = logging.getLogger(__name__)
@@ -25,7 +24,8 @@ def download_part(
 ) -> None:
     """Fetch all archives of a part into `target`, checked; finished ones wait in `checkpoint`.
 
-    Raises DownloadError, also when there is too little room; what came so far is kept.
+    Raises DownloadError, also when there is too little room for the archives that are missing and
+    the shards, which take as much as all of them; what came so far is kept.
     """
     room = Path(checkpoint)
     files = list_hub("datasets", repository, revision, room, f"{ARCHIVES}/{part}")
@@ -34,23 +34,10 @@ def download_part(
     waiting.mkdir(parents=True, exist_ok=True)
     # `download_hub` gives an archive its name when it is whole and right.
     missing = {name: file for name, file in archives.items() if not (waiting / name).exists()}
-    shards = sum(archive.size for archive in archives.values())
-    _check_room(waiting, list(missing.values()), shards)
-    for name, archive in missing.items():
-        logger.info("%s, %.1f GB of %s", name, archive.size / GIGABYTE, part)
-        download_hub(archive, waiting / name)
-    move_folder(waiting, Path(target))
-
-
-def _check_room(waiting: Path, missing: Sequence[HubFile], shards: int) -> None:
-    """Raise DownloadError now rather than when the disk is full, after hundreds of gigabytes.
-
-    shards: bytes that the part's recordings take once more when they are cut into shards.
-    """
     begun = sum(path.stat().st_size for path in waiting.glob("*.part"))
-    coming = sum(archive.size for archive in missing) - begun
+    coming = sum(archive.size for archive in missing.values()) - begun
+    shards = sum(archive.size for archive in archives.values())
     free = shutil.disk_usage(waiting).free
-    logger.info("%d archives, %.1f GB are still to come", len(missing), coming / GIGABYTE)
     if coming + shards > free:
         raise DownloadError(
             f"{waiting}: {coming / GIGABYTE:.1f} GB are still to come, their shards take another "
@@ -58,3 +45,7 @@ def _check_room(waiting: Path, missing: Sequence[HubFile], shards: int) -> None:
             "take the MP3 copy (audio.sources.wavcaps.source: mp3, 157 GB), or leave this part of "
             "WavCaps out (audio.sources.wavcaps.parts)."
         )
+    for name, archive in missing.items():
+        logger.info("%s, %.1f of %.1f GB", name, archive.size / GIGABYTE, shards / GIGABYTE)
+        download_hub(archive, waiting / name)
+    move_folder(waiting, Path(target))

@@ -33,8 +33,7 @@ class ClipStore:
         table = pd.concat([_read_index(Path(folder)) for folder in folders], ignore_index=True)
         # Arrays rather than rows: half a million clips in each of many worker processes.
         self._rows = {clip: row for row, clip in enumerate(table["clip"])}
-        self._shards, self._shard = _numbered(table["shard"])
-        self._kinds, self._kind = _numbered(table["kind"])
+        self._shard, self._kind = (pd.Categorical(table[name]) for name in ("shard", "kind"))
         self._offset, self._bytes, self._frames = (
             table[name].to_numpy(np.int64) for name in ("offset", "bytes", "frames")
         )
@@ -51,8 +50,8 @@ class ClipStore:
         row = self._rows[clip]
         frames = int(self._frames[row]) - start if frames is None else frames
         return read_clip(
-            self._kinds[self._kind[row]],
-            Path(self._shards[self._shard[row]]),
+            self._kind[row],
+            Path(self._shard[row]),
             int(self._offset[row]),
             int(self._bytes[row]),
             start,
@@ -82,9 +81,3 @@ def _read_index(folder: Path) -> pd.DataFrame:
             )
     table["shard"] = str(folder) + os.sep + table["shard"]
     return table
-
-
-def _numbered(values: "pd.Series[str]") -> tuple[list[str], np.ndarray]:
-    """Distinct values, and which of them each row has."""
-    numbers, distinct = pd.factorize(values)
-    return list(distinct), numbers.astype(np.int32)
