@@ -1,4 +1,4 @@
-"""Schedule, batches, caption swap, selection, and the update itself."""
+"""Schedule, batches, caption swap, the update itself, selection, and resume."""
 
 import collections
 import dataclasses
@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 import tiny_retrieval as job
 import torch
-from stops import Never
+from stops import Never, StopAfter
 
 from triptych.audio.training.batches import Batches, Pair, caption_of, load
 from triptych.audio.training.settings import Schedule
 from triptych.audio.training.trainer import Validation
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import keyed_generator
+from triptych.core.stopping import Stopped
 
 REPORT = Schedule(15, 1, 15, 2e-5, 1e-7)
 
@@ -123,3 +124,22 @@ def test_without_validation_the_last_weights_are_taken(tmp_path):
     assert plain.history["chosen"].tolist() == [0, 0, 0, 1]
     assert plain.history["validation_map_at_10"].isna().all()
     assert plain.history["learning_rate"].equals(trained.history["learning_rate"])
+
+
+def same(first, second):
+    return first.history.equals(second.history) and all(
+        torch.equal(first.weights[name], second.weights[name]) for name in first.weights
+    )
+
+
+@pytest.mark.parametrize("times", [0, 3, 7])
+def test_a_stopped_run_ends_with_an_unbroken_runs_bits_and_is_not_trained_again(tmp_path, times):
+    """Stopped before the first step, within an epoch, and behind one."""
+    unbroken = job.run(tmp_path / "unbroken")
+    with pytest.raises(Stopped, match="stopped by SIGTERM"):
+        job.run(tmp_path / "broken", StopAfter(times))
+    assert same(job.run(tmp_path / "broken"), unbroken)
+    task = job.task()
+    task.batches._store = None  # reading a clip would fail
+    again = job.train(task, "", job.CPU, Checkpoint(tmp_path / "broken", "x"), Never())
+    assert same(again, unbroken)

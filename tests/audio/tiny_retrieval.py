@@ -1,29 +1,18 @@
-"""A retrieval model of some hundred weights and noise for clips: what trainings are tested with.
-
-Run as a script it is a short training in a process of its own, to be killed by a test.
-"""
+"""A retrieval model of some hundred weights and noise for clips: what trainings are tested with."""
 
 import dataclasses
-import sys
-from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors.torch import save_file
+from stops import Never
 from torch import nn
 from torch.nn import functional
-
-sys.path.append(str(Path(__file__).parents[1]))  # when it is a script
-
-from stops import Never
 
 from triptych.audio.training.batches import Batches, Pair
 from triptych.audio.training.losses import nt_xent
 from triptych.audio.training.settings import Schedule, TrainingSettings
 from triptych.audio.training.trainer import Task, Validation, train
 from triptych.core.checkpoint import Checkpoint
-from triptych.core.files import write_csv
-from triptych.core.stopping import StopRequest
 
 CPU = torch.device("cpu")
 CLIPS = [f"clotho/development/{number}.wav" for number in range(12)]
@@ -123,20 +112,3 @@ def run(folder, stop=None, **changes):
     given = {name: changes.pop(name) for name in list(changes) if name in SETTINGS.__match_args__}
     chosen = dataclasses.replace(SETTINGS, **given)
     return train(task(chosen, **changes), "tiny", CPU, Checkpoint(folder, "x"), stop or Never())
-
-
-def main(folder, stop, checkpoint_minutes=60.0):
-    schedule = dataclasses.replace(SETTINGS.schedule, epochs=12)
-    trained = run(
-        folder / "checkpoint", stop, schedule=schedule, checkpoint_minutes=checkpoint_minutes
-    )
-    save_file(trained.weights, folder / "weights.safetensors")
-    write_csv(trained.history, folder / "history.csv")
-
-
-if __name__ == "__main__":
-    import logging
-
-    logging.basicConfig(level=logging.INFO)
-    torch.set_num_threads(1)
-    main(Path(sys.argv[1]), StopRequest(), checkpoint_minutes=0)

@@ -50,8 +50,8 @@ class ClipStore:
         row = self._rows[clip]
         frames = int(self._frames[row]) - start if frames is None else frames
         return read_clip(
-            self._kind[row],
-            Path(self._shard[row]),
+            str(self._kind[row]),
+            Path(str(self._shard[row])),
             int(self._offset[row]),
             int(self._bytes[row]),
             start,
