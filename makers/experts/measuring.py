@@ -1,20 +1,26 @@
-"""Experts rolled out, measured and written."""
+"""Experts rolled out, chosen, measured and written."""
 
+import json
 from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
+from torch import nn
 
 from triptych.core.files import atomic_path
 from triptych.demo.collection import LAYERS, Expert, PathLike
 from triptych.rl.tasks.locomotion import Array, Locomotion
 from triptych.rl.tasks.task import task_named
 
-# Seeds of the episodes that a policy is measured on. Those that it trains on, those that choose it
-# (ppo.py) and those that data are collected from (demo/collection.py) lie far apart from them.
+# Seeds of the episodes that a policy trains on, is chosen by and is measured on. They lie far apart,
+# and from those that data are collected from (demo/collection.py).
+FIRST_TRAINING_SEED, FIRST_SELECTION_SEED = 1_000_000_000, 2_000_000_000
 FIRST_MEASUREMENT_SEED = 3_000_000_000
-MEASUREMENT_EPISODES = 50
+SELECTION_EPISODES, MEASUREMENT_EPISODES = 10, 50
+SELECTION_NOISE = 0.1  # standard deviation of the noise on the actions of the episodes that choose
 
 
 def roll_out(
@@ -38,7 +44,38 @@ def roll_out(
     return returns, lengths
 
 
-def measure_expert(task: str, policy: Expert) -> dict[str, float]:
+def folded(policy: nn.Sequential, mean: Array, scale: Array) -> Expert:
+    """The policy of a network whose inputs are standardised, that folded into its first layer."""
+    linears = [layer for layer in policy if isinstance(layer, nn.Linear)]
+    pairs = list(zip(LAYERS, linears, strict=True))
+    weights = {layer: each.weight.detach().double().numpy() for layer, each in pairs}
+    biases = {layer: each.bias.detach().double().numpy() for layer, each in pairs}
+    first = LAYERS[0]
+    weights[first] = weights[first] / scale
+    biases[first] = biases[first] - weights[first] @ mean
+    return Expert(
+        {layer: each.astype(np.float32) for layer, each in weights.items()},
+        {layer: each.astype(np.float32) for layer, each in biases.items()},
+    )
+
+
+def score_with_noise(task: str, policy: Expert, seed: int) -> float:
+    """Mean normalised score that chooses a policy.
+
+    It acts with noise: data are recorded with noise, and a gait that only works without falls.
+    """
+    random = np.random.default_rng(seed)
+
+    def act(observations: Array) -> Array:
+        actions = policy(observations)
+        return np.clip(actions + SELECTION_NOISE * random.standard_normal(actions.shape), -1, 1)
+
+    seeds = range(FIRST_SELECTION_SEED, FIRST_SELECTION_SEED + SELECTION_EPISODES)
+    returns, _ = roll_out(Locomotion(task, SELECTION_EPISODES), act, seeds)
+    return float(task_named(task).score(returns).mean())
+
+
+def measured(task: str, policy: Expert) -> dict[str, float]:
     """Returns and normalised scores over fresh episodes, whose seeds nothing was chosen by."""
     seeds = range(FIRST_MEASUREMENT_SEED, FIRST_MEASUREMENT_SEED + MEASUREMENT_EPISODES)
     returns, lengths = roll_out(Locomotion(task, MEASUREMENT_EPISODES), policy, seeds)
@@ -56,9 +93,16 @@ def measure_expert(task: str, policy: Expert) -> dict[str, float]:
     }
 
 
-def write_expert(path: PathLike, policy: Expert) -> None:
-    """Write a policy's layers as one safetensors file."""
+def write_expert(
+    task: str, policy: Expert, training: dict[str, Any], path: PathLike, record_path: PathLike
+) -> None:
+    """Write a policy's layers as a safetensors file and beside it what it scores and how it was
+    trained."""
     arrays = {f"{layer}.weight": policy.weights[layer] for layer in LAYERS}
     arrays |= {f"{layer}.bias": policy.biases[layer] for layer in LAYERS}
     with atomic_path(path) as temporary:
         save_file({name: np.ascontiguousarray(each) for name, each in arrays.items()}, temporary)
+    versions = {package: version(package) for package in ("mujoco", "gymnasium", "torch")}
+    record = {"task": task, "measured": measured(task, policy), "training": training | versions}
+    with atomic_path(record_path) as temporary:
+        temporary.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")

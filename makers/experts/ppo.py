@@ -6,22 +6,23 @@ standardised observations, rewards scaled by the deviation of the discounted ret
 initialisation, advantages standardised in each minibatch, a learning rate that falls linearly.
 """
 
-import json
 import logging
 from dataclasses import dataclass
-from importlib.metadata import version
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from makers.experts.measuring import measure_expert, roll_out, write_expert
+from makers.experts.measuring import (
+    FIRST_TRAINING_SEED,
+    folded,
+    score_with_noise,
+    write_expert,
+)
 from triptych.core.device import keyed_generator
-from triptych.core.files import atomic_path
 from triptych.core.training_loop import DivergedError, all_finite
-from triptych.demo.collection import LAYERS, Expert, PathLike
+from triptych.demo.collection import Expert, PathLike
 from triptych.rl.tasks.locomotion import Array, Locomotion
-from triptych.rl.tasks.task import task_named
 
 logger = logging.getLogger(__name__)
 
@@ -30,9 +31,7 @@ EPOCHS, MINIBATCH = 10, 256
 LEARNING_RATE, CLIP, GRADIENT_NORM, VALUE_WEIGHT = 3e-4, 0.2, 0.5, 0.5
 DISCOUNT, GAE_LAMBDA = 0.99, 0.95
 HIDDEN, INITIAL_DEVIATION = 64, 0.6
-EVALUATE_EVERY, EVALUATION_EPISODES = 20, 10  # iterations, episodes
-SELECTION_NOISE = 0.1  # standard deviation of the noise on the actions in these episodes
-FIRST_TRAINING_SEED, FIRST_SELECTION_SEED = 1_000_000_000, 2_000_000_000
+EVALUATE_EVERY = 20  # iterations
 CPU = torch.device("cpu")
 
 
@@ -214,32 +213,12 @@ class Trainer:
 
     def expert(self) -> Expert:
         """The policy's mean as it stands, the standardisation folded into its first layer."""
-        linears = [layer for layer in self.policy if isinstance(layer, nn.Linear)]
-        pairs = list(zip(LAYERS, linears, strict=True))
-        weights = {layer: each.weight.detach().double().numpy() for layer, each in pairs}
-        biases = {layer: each.bias.detach().double().numpy() for layer, each in pairs}
-        first = LAYERS[0]
-        weights[first] = weights[first] / self.observed.scale
-        biases[first] = biases[first] - weights[first] @ self.observed.mean
-        return Expert(
-            {layer: each.astype(np.float32) for layer, each in weights.items()},
-            {layer: each.astype(np.float32) for layer, each in biases.items()},
-        )
+        return folded(self.policy, self.observed.mean, self.observed.scale)
 
     def evaluate(self) -> None:
-        """Score the policy as it stands; keep it if none before it was better.
-
-        It acts with noise: data are recorded with noise, and a gait that only works without falls.
-        """
-        expert, random = self.expert(), np.random.default_rng(self.settings.seed)
-
-        def act(observations: Array) -> Array:
-            actions = expert(observations)
-            return np.clip(actions + SELECTION_NOISE * random.standard_normal(actions.shape), -1, 1)
-
-        seeds = range(FIRST_SELECTION_SEED, FIRST_SELECTION_SEED + EVALUATION_EPISODES)
-        returns, _ = roll_out(Locomotion(self.task, EVALUATION_EPISODES), act, seeds)
-        score = float(task_named(self.task).score(returns).mean())
+        """Score the policy as it stands; keep it if none before it was better."""
+        expert = self.expert()
+        score = score_with_noise(self.task, expert, self.settings.seed)
         if score > self.best:
             self.best, self.kept = score, expert
         logger.info("%s iteration %d: score with noise %.1f", self.task, self.iteration, score)
@@ -264,11 +243,5 @@ def train_expert(
         "seed": settings.seed,
         "environment_steps": trainer.iterations * ENVIRONMENTS * HORIZON,
         "hidden": [HIDDEN, HIDDEN],
-        "mujoco": version("mujoco"),
-        "gymnasium": version("gymnasium"),
-        "torch": version("torch"),
     }
-    write_expert(policy_path, trainer.kept)
-    record = {"task": task, "measured": measure_expert(task, trainer.kept), "training": training}
-    with atomic_path(record_path) as temporary:
-        temporary.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    write_expert(task, trainer.kept, training, policy_path, record_path)

@@ -5,12 +5,13 @@ import warnings
 from pathlib import Path
 
 import gymnasium
+import numpy as np
 import pytest
+import torch
 from policies import random_expert
 
-from makers.experts import ppo
+from makers.experts import measuring, ppo, td3
 from makers.experts.measuring import roll_out
-from makers.experts.ppo import PpoSettings, train_expert
 from triptych.demo.collection import read_expert
 from triptych.rl.tasks.locomotion import TASKS, Locomotion
 from triptych.rl.tasks.task import task_named
@@ -51,10 +52,44 @@ def test_a_shipped_expert_scores_what_its_record_says(task):
     )
 
 
-def test_a_training_makes_the_same_bytes_again(tmp_path, monkeypatch):
-    for name, value in (("HORIZON", 8), ("EVALUATION_EPISODES", 1), ("EVALUATE_EVERY", 2)):
+def test_a_training_by_ppo_makes_the_same_bytes_again(tmp_path, monkeypatch):
+    for name, value in (("HORIZON", 8), ("EVALUATE_EVERY", 2)):
         monkeypatch.setattr(ppo, name, value)
-    settings = PpoSettings(seed=1, steps=4 * ppo.ENVIRONMENTS * 8)
+    monkeypatch.setattr(measuring, "SELECTION_EPISODES", 1)
+    monkeypatch.setattr(measuring, "MEASUREMENT_EPISODES", 2)
+    settings = ppo.PpoSettings(seed=1, steps=4 * ppo.ENVIRONMENTS * 8)
     for number in "12":
-        train_expert("hopper", settings, tmp_path / number, tmp_path / f"{number}.json")
+        ppo.train_expert("hopper", settings, tmp_path / number, tmp_path / f"{number}.json")
     assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
+
+
+def test_a_training_by_td3_makes_the_same_bytes_again(tmp_path, monkeypatch):
+    for name, value in (("RANDOM_STEPS", 100), ("EVALUATE_EVERY", 2)):
+        monkeypatch.setattr(td3, name, value)
+    monkeypatch.setattr(measuring, "SELECTION_EPISODES", 1)
+    monkeypatch.setattr(measuring, "MEASUREMENT_EPISODES", 2)
+    for number in "12":
+        paths = tmp_path / number, tmp_path / f"{number}.json"
+        td3.train_expert("hopper", td3.Td3Settings(seed=1, updates=5), *paths)
+    assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
+
+
+def test_td3_tells_a_fall_from_a_time_limit(monkeypatch):
+    """A one-step world's value is its reward where the episode ends, and otherwise goes on.
+
+    All states are alike and every reward is 1, so the value is 1 where each step is a fall, and
+    1 / (1 - discount) where none is.
+    """
+    monkeypatch.setattr(td3, "DISCOUNT", 0.5)
+    monkeypatch.setattr(td3, "TAU", 0.05)
+    random = np.random.default_rng(0)
+    for ends, value in ((True, 1.0), (False, 2.0)):
+        trainer = td3.Trainer("hopper", td3.Td3Settings(seed=0, updates=1))
+        same, ended = np.zeros((8, 11)), np.full(8, ends)
+        for _ in range(100):
+            trainer.memory.add(same, random.uniform(-1, 1, (8, 3)), np.ones(8), same, ended)
+        for _ in range(300):
+            trainer.improve(*trainer.memory.sample(32, trainer.random))
+        with torch.no_grad():
+            values = [float(critic(torch.zeros(1, 14))) for critic in trainer.critics]
+        assert values == pytest.approx([value] * 2, rel=0.1)
