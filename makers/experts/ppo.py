@@ -36,7 +36,7 @@ CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True)
-class PpoSettings:
+class Settings:
     """What config says of one expert's training."""
 
     seed: int
@@ -104,7 +104,7 @@ def _network(
 class Trainer:
     """All that an iteration starts from: networks, optimiser, moments, running episodes."""
 
-    def __init__(self, task: str, settings: PpoSettings) -> None:
+    def __init__(self, task: str, settings: Settings) -> None:
         self.task, self.settings = task, settings
         self.simulation = Locomotion(task, ENVIRONMENTS)
         self.iteration, self.episodes_begun, self.best = 0, 0, -np.inf
@@ -225,7 +225,7 @@ class Trainer:
 
 
 def train_expert(
-    task: str, settings: PpoSettings, policy_path: PathLike, record_path: PathLike
+    task: str, settings: Settings, policy_path: PathLike, record_path: PathLike
 ) -> None:
     """Train, keep the policy of the best evaluation, measure it on fresh episodes, write both.
 

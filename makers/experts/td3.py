@@ -40,7 +40,7 @@ CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True)
-class Td3Settings:
+class Settings:
     """What config says of one expert's training."""
 
     seed: int
@@ -93,7 +93,7 @@ def _network(
 class Trainer:
     """Networks, their targets, optimisers, memory and running episodes."""
 
-    def __init__(self, task: str, settings: Td3Settings) -> None:
+    def __init__(self, task: str, settings: Settings) -> None:
         self.task, self.settings = task, settings
         self.simulation = Locomotion(task, ENVIRONMENTS)
         observation, action = self.simulation.observation_size, self.simulation.action_size
@@ -103,8 +103,12 @@ class Trainer:
         self.critics = nn.ModuleList(_network(both, 1, nn.ReLU, generator) for _ in range(2))
         self.target_policy = copy.deepcopy(self.policy)
         self.target_critics = copy.deepcopy(self.critics)
-        self.policy_optimiser = torch.optim.Adam(self.policy.parameters(), lr=ACTOR_RATE, fused=True)
-        self.critic_optimiser = torch.optim.Adam(self.critics.parameters(), lr=CRITIC_RATE, fused=True)
+        self.policy_optimiser = torch.optim.Adam(
+            self.policy.parameters(), lr=ACTOR_RATE, fused=True
+        )
+        self.critic_optimiser = torch.optim.Adam(
+            self.critics.parameters(), lr=CRITIC_RATE, fused=True
+        )
         self.generator = keyed_generator(CPU, "td3", settings.seed)
         self.random = np.random.default_rng(settings.seed)
         self.noise = np.linspace(WEAKEST_NOISE, STRONGEST_NOISE, ENVIRONMENTS)[:, None]
@@ -138,7 +142,12 @@ class Trainer:
         self.improve(*self.memory.sample(BATCH, self.random))
 
     def improve(
-        self, observations: Tensor, actions: Tensor, rewards: Tensor, following: Tensor, ended: Tensor
+        self,
+        observations: Tensor,
+        actions: Tensor,
+        rewards: Tensor,
+        following: Tensor,
+        ended: Tensor,
     ) -> None:
         """One update by a batch of transitions, as `Memory.sample` gives them."""
         states = self._standardised(observations)
@@ -214,7 +223,7 @@ class Trainer:
 
 
 def train_expert(
-    task: str, settings: Td3Settings, policy_path: PathLike, record_path: PathLike
+    task: str, settings: Settings, policy_path: PathLike, record_path: PathLike
 ) -> None:
     """Train, keep the policy of the best evaluation, measure it on fresh episodes, write both.
 

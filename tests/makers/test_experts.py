@@ -57,7 +57,7 @@ def test_a_training_by_ppo_makes_the_same_bytes_again(tmp_path, monkeypatch):
         monkeypatch.setattr(ppo, name, value)
     monkeypatch.setattr(measuring, "SELECTION_EPISODES", 1)
     monkeypatch.setattr(measuring, "MEASUREMENT_EPISODES", 2)
-    settings = ppo.PpoSettings(seed=1, steps=4 * ppo.ENVIRONMENTS * 8)
+    settings = ppo.Settings(seed=1, steps=4 * ppo.ENVIRONMENTS * 8)
     for number in "12":
         ppo.train_expert("hopper", settings, tmp_path / number, tmp_path / f"{number}.json")
     assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
@@ -70,7 +70,7 @@ def test_a_training_by_td3_makes_the_same_bytes_again(tmp_path, monkeypatch):
     monkeypatch.setattr(measuring, "MEASUREMENT_EPISODES", 2)
     for number in "12":
         paths = tmp_path / number, tmp_path / f"{number}.json"
-        td3.train_expert("hopper", td3.Td3Settings(seed=1, updates=5), *paths)
+        td3.train_expert("hopper", td3.Settings(seed=1, updates=5), *paths)
     assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
 
 
@@ -84,7 +84,7 @@ def test_td3_tells_a_fall_from_a_time_limit(monkeypatch):
     monkeypatch.setattr(td3, "TAU", 0.05)
     random = np.random.default_rng(0)
     for ends, value in ((True, 1.0), (False, 2.0)):
-        trainer = td3.Trainer("hopper", td3.Td3Settings(seed=0, updates=1))
+        trainer = td3.Trainer("hopper", td3.Settings(seed=0, updates=1))
         same, ended = np.zeros((8, 11)), np.full(8, ends)
         for _ in range(100):
             trainer.memory.add(same, random.uniform(-1, 1, (8, 3)), np.ones(8), same, ended)
