@@ -15,8 +15,8 @@ from triptych.demo.collection import LAYERS, Expert, PathLike
 from triptych.rl.tasks.locomotion import Array, Locomotion
 from triptych.rl.tasks.task import task_named
 
-# Seeds of the episodes that a policy trains on, is chosen by and is measured on. They lie far apart,
-# and from those that data are collected from (demo/collection.py).
+# Seeds of the episodes that a policy trains on, is chosen by and is measured on. They lie far apart
+# from each other and from those that data are collected from (demo/collection.py).
 FIRST_TRAINING_SEED, FIRST_SELECTION_SEED = 1_000_000_000, 2_000_000_000
 FIRST_MEASUREMENT_SEED = 3_000_000_000
 SELECTION_EPISODES, MEASUREMENT_EPISODES = 10, 50

@@ -10,6 +10,7 @@ experts are: outside [-1, 1] a squared penalty leads it back.
 import copy
 import logging
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -47,6 +48,17 @@ class Settings:
     updates: int  # one for each step of all environments
 
 
+class Transitions(NamedTuple):
+    """A batch: observations [B, S], actions [B, A], rewards [B], the observations that followed
+    [B, S], and 1 where the episode ended by a fall [B]."""
+
+    observations: Tensor
+    actions: Tensor
+    rewards: Tensor
+    following: Tensor
+    ended: Tensor
+
+
 class Memory:
     """The latest transitions, by environment and step."""
 
@@ -67,15 +79,12 @@ class Memory:
         self.actions[place], self.rewards[place], self.ended[place] = actions, rewards, ended
         self.added += 1
 
-    def sample(self, count: int, random: np.random.Generator) -> tuple[Tensor, ...]:
-        """Observations, actions, rewards, following observations and ends of `count` transitions."""
+    def sample(self, count: int, random: np.random.Generator) -> Transitions:
+        """Transitions chosen at random, some perhaps twice."""
         step = random.integers(0, min(self.added, len(self.rewards)), count)
         chosen = step, random.integers(0, self.rewards.shape[1], count)
         arrays = (self.observations, self.actions, self.rewards, self.following, self.ended)
-        observations, actions, rewards, following, ended = (
-            torch.from_numpy(array[chosen]) for array in arrays
-        )
-        return observations, actions, rewards, following, ended
+        return Transitions(*(torch.from_numpy(array[chosen]) for array in arrays))
 
 
 def _network(
@@ -139,19 +148,12 @@ class Trainer:
             means = self.policy(self._standardised(self.observations)).clamp(-1, 1)
         noise = self.noise * self.random.standard_normal(means.shape)
         self._step(np.clip(means.double().numpy() + noise, -1, 1))
-        self.improve(*self.memory.sample(BATCH, self.random))
+        self.improve(self.memory.sample(BATCH, self.random))
 
-    def improve(
-        self,
-        observations: Tensor,
-        actions: Tensor,
-        rewards: Tensor,
-        following: Tensor,
-        ended: Tensor,
-    ) -> None:
-        """One update by a batch of transitions, as `Memory.sample` gives them."""
-        states = self._standardised(observations)
-        self._improve_critics(states, actions, rewards, self._standardised(following), ended)
+    def improve(self, batch: Transitions) -> None:
+        """One update."""
+        states = self._standardised(batch.observations)
+        self._improve_critics(states, batch)
         self.updates += 1
         if self.updates % POLICY_EVERY == 0:
             self._improve_policy(states)
@@ -166,7 +168,7 @@ class Trainer:
         before = self.observations
         following, rewards, terminals = self.simulation.step(actions)
         # A time limit is no end: the episode would have gone on.
-        self.memory.add(before, actions, rewards, following, terminals)
+        self.memory.add(before, actions, rewards, following, terminals.astype(float))
         self.lengths += 1
         over = np.flatnonzero(terminals | (self.lengths >= self.simulation.horizon))
         if len(over):
@@ -174,17 +176,16 @@ class Trainer:
             self.lengths[over] = 0
         self.observations = following
 
-    def _improve_critics(
-        self, states: Tensor, actions: Tensor, rewards: Tensor, following: Tensor, ended: Tensor
-    ) -> None:
-        noise = TARGET_NOISE * torch.randn(actions.shape, generator=self.generator)
+    def _improve_critics(self, states: Tensor, batch: Transitions) -> None:
+        noise = TARGET_NOISE * torch.randn(batch.actions.shape, generator=self.generator)
         with torch.no_grad():
+            following = self._standardised(batch.following)
             aimed = self.target_policy(following).clamp(-1, 1)
             aimed = (aimed + noise.clamp(-TARGET_CLIP, TARGET_CLIP)).clamp(-1, 1)
             joined = torch.cat([following, aimed], 1)
             worth = torch.minimum(*(critic(joined) for critic in self.target_critics)).squeeze(1)
-            targets = rewards + DISCOUNT * (1 - ended) * worth
-        joined = torch.cat([states, actions], 1)
+            targets = batch.rewards + DISCOUNT * (1 - batch.ended) * worth
+        joined = torch.cat([states, batch.actions], 1)
         errors = [functional.mse_loss(q(joined).squeeze(1), targets) for q in self.critics]
         self.critic_optimiser.zero_grad()
         torch.stack(errors).sum().backward()

@@ -89,7 +89,7 @@ def test_td3_tells_a_fall_from_a_time_limit(monkeypatch):
         for _ in range(100):
             trainer.memory.add(same, random.uniform(-1, 1, (8, 3)), np.ones(8), same, ended)
         for _ in range(300):
-            trainer.improve(*trainer.memory.sample(32, trainer.random))
+            trainer.improve(trainer.memory.sample(32, trainer.random))
         with torch.no_grad():
             values = [float(critic(torch.zeros(1, 14))) for critic in trainer.critics]
         assert values == pytest.approx([value] * 2, rel=0.1)
