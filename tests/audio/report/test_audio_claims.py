@@ -188,7 +188,7 @@ def test_on_other_recordings_something_is_seen_and_no_published_number_is_met(ru
 
 def test_a_difference_is_paired_by_query_and_its_interval_is_of_clips(run):
     scores, _ = run.read("audio")
-    first = scores.scores("finetuned_gpt", ("passt_n", "roberta_large"))
+    first = scores.runs("finetuned_gpt", ("passt_n", "roberta_large")).mean(axis=1)
     second = scores.single(("passt_n", "bert_base"))
     difference = gain(first, second)
     assert difference.estimate == pytest.approx((first - second.reindex(first.index)).mean())

@@ -1,84 +1,39 @@
-"""Tables of the audio study: whose number stands where, the ledger, what a template took up."""
+"""Tables, Figure 2 and page of the audio study: whose number stands where, and what is said."""
 
+from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 import synthetic_audio as made
+from test_page import Elements, page
 
+from triptych.audio.report.figures import CAPTION_COLOURS, finetuning_figure, finetuning_long
+from triptych.audio.report.page import KEYS, TITLES, audio_sections
 from triptych.audio.report.tables import RUN, table2_long, table2_tables
 from triptych.audio.report.tables_leaks import leaks_long, leaks_tables
 from triptych.audio.report.tables_others import table1_long, table1_table
+from triptych.report.page import PageFigure
 from triptych.report.tables import DASH, write_table
 
-RESOURCES = Path(__file__).parents[3] / "resources" / "published"
-
-
-@pytest.fixture(scope="module")
-def published():
-    return pd.read_csv(RESOURCES / "audio_table2.csv")
-
-
-@pytest.fixture(scope="module")
-def demo():
-    """runs, queries and metrics of synthesised scenes."""
-    runs = made.runs()
-    queries = made.queries(runs, clips=40, captions=3)
-    return runs, queries, made.metrics(queries, clips=40)
-
-
-@pytest.fixture(scope="module")
-def clotho():
-    """The same as if all of Clotho's evaluation split had been scored by the report's models."""
-    runs = made.runs(paper=True)
-    queries = made.queries(runs, clips=40, captions=3)
-    scores = made.metrics(queries, clips=1045, synthesised=False)
-    return runs, queries, scores.assign(queries=5225)
-
-
-def table2(of_runs, scores, published, **changes):
-    study = made.study(**changes)
-    nothing = pd.DataFrame(columns=["corpus", "split"])
-    return table2_long(scores, nothing, made.ensembles(of_runs), published, study, scale="demo")
-
-
-@pytest.fixture(scope="module")
-def replicated():
-    """Synthesised scenes, Table 2 run twice."""
-    runs = made.runs(replicated=True)
-    queries = made.queries(runs, clips=40, captions=3)
-    study = made.study(replicated="as_published")
-    published = pd.read_csv(RESOURCES / "audio_table2.csv")
-    scores, members = made.metrics(queries, clips=40), made.ensembles(runs)
-    return queries, table2_long(scores, queries, members, published, study, scale="demo")
-
-
-def test_two_presets_stand_side_by_side_and_the_last_row_is_their_difference(replicated):
-    queries, long = replicated
-    shown, _ = table2_tables(long)
-    groups = [group for group, _ in shown.columns if group]
-    assert groups == ["clean"] * 5 + ["as_published"] * 5
-    first = next(row for row in shown.rows if row[4] == "no" and row[3] == "BERT mini")
-    assert DASH not in first[7:]
-    assert shown.rows[-1][0] == "as_published minus clean, mean, in points"
-    assert shown.rows[-1][7:12] == (DASH,) * 5 and "[" in shown.rows[-1][12]
-    rows = long[(long["block"] == "difference") & (long["metric"] == "r_at_1")]
-    # Four pairs pretrained and fine-tuned, the main one with human captions too, two ensembles.
-    assert len(rows) == 11 + 1 and rows["label"].iloc[-1] == "mean of the 11"
-    assert set(rows["unit"]) == {"percentage points"}
-    one = rows[(rows["kind"] == "pretrained") & (rows["audio_model"] == "mini_n")]
-    one = one[one["text_model"] == "mini_bert"].iloc[0]
-    chosen = (queries["split"] == "evaluation") & (queries["stage"] == "pretrained")
-    chosen &= (queries["audio_model"] == "mini_n") & (queries["text_model"] == "mini_bert")
-    hit = queries[chosen].assign(hit=100 * (queries["rank"] == 1)).groupby("corpus")["hit"].mean()
-    assert one["value"] == pytest.approx(hit["as_published"] - hit["clean"])
-    assert one["low"] < one["value"] < one["high"]
-    mean = rows[rows["system"] == "mean"].iloc[0]
-    assert mean["value"] == pytest.approx(rows[rows["system"] != "mean"]["value"].mean())
-
-
+PUBLISHED = pd.read_csv(Path(__file__).parents[3] / "resources" / "published" / "audio_table2.csv")
 EXCLUSIONS = {"clean": "strict", "leaky": "none"}
+
+
+@cache
+def made_run(*, paper=False, replicated=False):
+    """A run of synthesised scenes, or as if all of Clotho's evaluation split had been scored by the
+    report's models; replicated: Table 2 run twice."""
+    study = made.study(paper=paper, replicated="as_published" if replicated else None)
+    runs = made.runs(paper=paper, replicated=replicated)
+    queries = made.queries(runs, clips=40, captions=3)
+    scores = made.metrics(queries, clips=1045 if paper else 40, synthesised=not paper)
+    scores = scores.assign(queries=5225) if paper else scores
+    members = made.ensembles(runs)
+    table2 = table2_long(scores, queries, members, PUBLISHED, study, scale="demo")
+    return SimpleNamespace(study=study, runs=runs, queries=queries, scores=scores, table2=table2)
 
 
 def counts_and_removed(clips):
@@ -88,22 +43,54 @@ def counts_and_removed(clips):
     return pd.concat(counts, ignore_index=True), pd.concat([removed, leaky], ignore_index=True)
 
 
-def test_synthesised_scenes_meet_no_published_number(demo, published):
-    runs, _, scores = demo
-    long = table2(runs, scores, published)
+def leaks(run, queries=None):
+    counts, removed = counts_and_removed(40)
+    return leaks_long(
+        run.scores,
+        run.queries if queries is None else queries,
+        removed,
+        counts,
+        made.clotho_clips(40),
+        run.study,
+        exclusions=EXCLUSIONS,
+        scale="demo",
+    )
+
+
+def test_two_presets_stand_side_by_side_and_the_last_row_is_their_difference():
+    run = made_run(replicated=True)
+    shown, _ = table2_tables(run.table2)
+    groups = [group for group, _ in shown.columns if group]
+    assert groups == ["clean"] * 5 + ["as_published"] * 5
+    first = next(row for row in shown.rows if row[4] == "no" and row[3] == "BERT mini")
+    assert DASH not in first[7:]
+    assert shown.rows[-1][0] == "as_published minus clean, mean, in points"
+    assert shown.rows[-1][7:12] == (DASH,) * 5 and "[" in shown.rows[-1][12]
+    rows = run.table2[run.table2["block"] == "difference"].set_index("metric")
+    assert set(rows["unit"]) == {"percentage points"}
+    # Of all that were run with both, the mean: the main pair's other seeds were not.
+    both = run.queries[(run.queries["split"] == "evaluation") & run.queries["seed"].isin(["0", ""])]
+    both = both[~both["stage"].eq("untrained") & ~both["audio_model"].eq("keywords")]
+    hits = both.assign(hit=100 * (both["rank"] == 1)).groupby("corpus")["hit"].mean()
+    gain = rows.loc["r_at_1"]
+    assert gain["value"] == pytest.approx(hits["as_published"] - hits["clean"])
+    assert gain["low"] < gain["value"] < gain["high"]
+
+
+def test_synthesised_scenes_meet_no_published_number():
+    long = made_run().table2
     ours = long[long["block"] == RUN]
     assert ours["published"].isna().all() and not ours["comparable"].any()
     shown, printed = table2_tables(long)
     assert "synthesised sound scenes, demo scale" in shown.title
     assert "published" not in [header for _, header in shown.columns]
-    assert "Not comparable" in printed.caption and "as published" in printed.title
+    assert len(printed.rows) == len(PUBLISHED) and "as published" in printed.title
 
 
-def test_each_published_row_of_the_report_stands_beside_its_own_model_once(clotho, published):
-    runs, _, scores = clotho
-    long = table2(runs, scores, published, paper=True)
+def test_each_published_row_of_the_report_stands_beside_its_own_model_once():
+    long = made_run(paper=True).table2
     beside = long[(long["block"] == RUN) & long["published"].notna()]
-    report = published[published["source"] == "this report"]
+    report = PUBLISHED[PUBLISHED["source"] == "this report"]
     assert len(report) == 13 and len(beside) == 4 * 13
     best = beside[(beside["metric"] == "map_at_10") & (beside["audio_model"] == "passt_n")]
     best = best[best["text_model"] == "roberta_large"].set_index("kind")["published"]
@@ -114,30 +101,39 @@ def test_each_published_row_of_the_report_stands_beside_its_own_model_once(cloth
     np.testing.assert_allclose(beside["difference"], beside["value"] - beside["published"])
 
 
-def test_table2_has_every_run_of_the_evaluated_corpus_in_percent(demo, published):
-    runs, _, scores = demo
-    long = table2(runs, scores, published)
-    ours = long[(long["block"] == RUN) & (long["metric"] == "map_at_10")]
-    assert len(ours) == len(runs[runs["corpus"] != "leaky"]) + 1  # and chance
+def test_table2_has_every_run_of_the_evaluated_corpus_in_percent():
+    run = made_run()
+    ours = run.table2[(run.table2["block"] == RUN) & (run.table2["metric"] == "map_at_10")]
+    assert len(ours) == len(run.runs[run.runs["corpus"] != "leaky"]) + 1  # and chance
     assert "leaky" not in set(ours["corpus"])
     row = ours[(ours["kind"] == "finetuned_human") & (ours["seed"] == "2")].iloc[0]
-    given = scores[(scores["captions"] == "human") & (scores["seed"] == "2")]
-    given = given[(given["split"] == "evaluation") & (given["subset"] == "all")]
-    given = given[given["metric"] == "map_at_10"].iloc[0]
+    scores = run.scores[(run.scores["captions"] == "human") & (run.scores["seed"] == "2")]
+    keys = {"split": "evaluation", "subset": "all", "metric": "map_at_10"}
+    given = scores[(scores[[*keys]] == keys).all(axis=1)].iloc[0]
     assert row["value"] == 100 * given["value"] and row["low"] == 100 * given["low"]
-    shown, _ = table2_tables(long)
-    scored = dict(zip([header for _, header in shown.columns], shown.rows[-1], strict=True))
-    assert scored["Audio model"] == "Chance" and scored["mAP@10"] == "7.32"  # H(10) / 40
-    assert [header for _, header in shown.columns][-1] == "mAP@10, unseen"
+    shown, _ = table2_tables(run.table2)
+    headers = [header for _, header in shown.columns]
+    chance = dict(zip(headers, shown.rows[-1], strict=True))
+    assert chance["Audio model"] == "Chance" and chance["mAP@10"] == "7.32"  # H(10) / 40
+    assert headers[-1] == "mAP@10, unseen"
     assert {row[5] for row in shown.rows} == {"template", "no", DASH}
     assert ("PaSST-S mini", "3 s", "yes", "BERT mini", "yes", "template", "0") in {
         row[:7] for row in shown.rows
     }
 
 
+def test_the_papers_table_is_as_printed():
+    assert len(PUBLISHED) == 18
+    assert sorted(PUBLISHED["ensemble_member"].dropna()) == list(range(1, 9))
+    assert sorted(PUBLISHED["submission_id"].dropna()) == [1, 2, 3, 4]
+    ours = PUBLISHED[PUBLISHED["source"] == "this report"].set_index("submission_id")["map_at_10"]
+    # What the text says of the table: the ensemble's lead over the baseline and the last winner.
+    assert ours[1] - PUBLISHED["map_at_10"].iloc[13] == pytest.approx(19.2, abs=0.05)
+    assert ours[1] - PUBLISHED["map_at_10"].iloc[15] == pytest.approx(11.5, abs=0.05)
+
+
 def test_the_example_shows_what_answers_add_to_the_caption():
-    long = table1_long(made.example(), scale="demo")
-    table = table1_table(long)
+    table = table1_table(table1_long(made.example(), scale="demo"))
     assert table.prose and "template without any language model" in table.caption
     added = {row[0]: row[2] for row in table.rows}
     assert added["Answer 2"] == added["Answer 4"] == "thunder"
@@ -146,27 +142,19 @@ def test_the_example_shows_what_answers_add_to_the_caption():
     assert "language model gpt-9" in asked.caption
 
 
-def test_leaks_are_compared_query_by_query(demo):
-    _, queries, scores = demo
-    counts, removed = counts_and_removed(40)
-    clips, study = made.clotho_clips(40), made.study()
-    # Two clips have leaked, and only they gain: from rank 2 to rank 1.
-    leaky = queries["corpus"] == "leaky"
-    same = queries[~leaky & (queries["stage"] == "pretrained")]
+def test_leaks_are_compared_query_by_query():
+    run = made_run()
+    # Twelve clips have leaked, and only they gain: from rank 2 to rank 1.
+    same = run.queries[(run.queries["corpus"] != "leaky") & (run.queries["stage"] == "pretrained")]
     same = same[(same["audio_model"] == "mini_n") & (same["text_model"] == "mini_roberta")]
     lost = same.assign(rank=2)
     won = lost.assign(corpus="leaky")
-    names = made.clip_names("evaluation", 40)[:12]
-    won.loc[won["clip"].isin(names), "rank"] = 1
-    long = leaks_long(
-        scores, pd.concat([lost, won]), removed, counts, clips, study,
-        exclusions=EXCLUSIONS, scale="demo",
-    )  # fmt: skip
+    won.loc[won["clip"].isin(made.clip_names("evaluation", 40)[:12]), "rank"] = 1
+    long = leaks(run, pd.concat([lost, won]))
     gaps = long[long["metric"] == "map_at_10"].set_index("row")["value"]
     assert gaps["difference"] == pytest.approx(50 * 12 / 40)
     assert gaps["difference_leaked"] == pytest.approx(50)
-    table = leaks_tables(long)[0]
-    assert [row[0] for row in table.rows] == [
+    assert [row[0] for row in leaks_tables(long)[0].rows] == [
         "With leaks: corpus leaky, exclude none",
         "Without leaks: corpus clean, exclude strict",
         "Chance",
@@ -175,13 +163,8 @@ def test_leaks_are_compared_query_by_query(demo):
     ]
 
 
-def test_the_ledger_adds_up(demo, tmp_path):
-    _, queries, scores = demo
-    counts, removed = counts_and_removed(40)
-    long = leaks_long(
-        scores, queries, removed, counts, made.clotho_clips(40), made.study(),
-        exclusions=EXCLUSIONS, scale="demo",
-    )  # fmt: skip
+def test_the_ledger_adds_up(tmp_path):
+    long = leaks(made_run())
     _, ledger = leaks_tables(long)
     total = dict(zip([header for _, header in ledger.columns[:4]], ledger.rows[-1], strict=False))
     assert ledger.rows[-1][0] == "all" and total["Listed"] == "540"
@@ -190,3 +173,47 @@ def test_the_ledger_adds_up(demo, tmp_path):
     files = [tmp_path / f"audio_leaks.{kind}" for kind in ("csv", "md", "tex")]
     write_table(long, leaks_tables(long), files)
     assert leaks_tables(pd.read_csv(tmp_path / "audio_leaks.csv")) == leaks_tables(long)
+
+
+def test_figure2_has_a_line_and_bars_for_each_kind_of_captions():
+    curves = finetuning_long(made.history(made.runs()), made.study(), scale="demo")
+    figure = finetuning_figure(curves)
+    loss, score = figure.axes
+    for captions, colour in CAPTION_COLOURS.items():
+        bars = [each for each in loss.containers if each[0].get_color() == colour]
+        assert len(bars) == 1
+        cells = curves[(curves["captions"] == captions) & (curves["measure"] == "validation_loss")]
+        heights = np.asarray(bars[0][0].get_ydata(), dtype=float)
+        np.testing.assert_allclose(heights, cells.sort_values("epoch")["value"])
+        ends = np.array(bars[0][2][0].get_segments())[:, :, 1]
+        np.testing.assert_allclose(ends, cells[["minimum", "maximum"]].astype(float))
+    assert score.get_title(loc="left") == "Validation mAP@10"
+    assert {text.get_text() for text in figure.legends[0].get_texts()} == {
+        "human captions, 3 runs",
+        "new captions, 3 runs",
+    }
+
+
+@pytest.mark.parametrize("paper", [False, True], ids=["demo", "paper"])
+def test_the_page_shows_every_product_once_and_says_what_was_made_up(paper):
+    run = made_run(paper=paper)
+    sections = audio_sections(
+        figures={name: PageFigure(name, title, "", "data:,") for name, title in TITLES.items()},
+        table1=table1_long(made.example(), scale="x"),
+        table2=run.table2,
+        leaks=leaks(run),
+        study=run.study,
+    )
+    elements = Elements(page(sections=sections))
+    assert {part.anchor for part in sections} == set(KEYS)
+    ids = [attrs["id"] for _, attrs in elements.seen if attrs.get("id")]
+    tables = ("audio_table1", "audio_table2", "audio_leaks")
+    for name in (*TITLES, *tables, "audio_table2_published", "audio_leaks_ledger"):
+        assert name in ids
+    assert len(ids) == len(set(ids)) and not elements.open
+    for text in (
+        "All sounds of this run are synthesised",
+        "new captions of this run were written by a template",
+        "combine sounds as no training scene does",
+    ):
+        assert (text in elements.text) is not paper

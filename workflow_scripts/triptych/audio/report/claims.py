@@ -44,7 +44,7 @@ _NEEDS = (
     AtMost("leaked", "no leak in training where leaks are kept out", 0),
     OneOf("precision", "a stated precision", ("float32", "tf32", "fp16", "bf16")),
     AtMost("unscored clips", "every system scored on the whole evaluation split", 0),
-    AtMost("unscored captions", "every system scored by all its captions", 0),
+    AtMost("unscored queries", "every system scored by all its captions", 0),
     *(AtLeast(f"{stage} epochs", f"models that were {stage}", 1) for stage in PAPER_EPOCHS),
 )
 _LANGUAGE_MODEL = IsTrue("written", "new captions by a language model, not by a template")

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import pandas as pd
@@ -17,9 +16,10 @@ from triptych.audio.report.claims_data import (
     planned_lists,
     read_data,
 )
-from triptych.audio.report.differences import VALUES
+from triptych.audio.report.differences import measured
 from triptych.audio.report.rows import (
     CLOTHO_EVALUATION,
+    SYSTEM,
     AudioStudy,
     evaluation_rows,
     of_pair,
@@ -30,8 +30,6 @@ Pair = tuple[str, str]
 """An audio and a text model."""
 Contrast = tuple[Pair, Pair]
 """Two pairs of models, the one that should be better first."""
-SYSTEM = ["kind", "audio_model", "text_model", "seed"]
-"""Keys of what was scored."""
 NO_OVERLAP, OVERLAP, LONG = "passt_n", "passt_s", "passt_s15"
 BASES, LARGES = ("bert_base", "roberta_base"), ("bert_large", "roberta_large")
 PAPER_PAIRS = (
@@ -64,12 +62,12 @@ RULES = ("audio_pretrain", "audio_finetune")
 class Run:
     """Scores that the claims compare.
 
-    queries: ranks of the evaluated corpus' evaluation split, with their precision and recall
-    (percent) and `kind`; history, subsets: of these files; published: Table 2; lists: numbers of
-    the data sets' lists; exclude: the leak policy.
+    measured: of the evaluated corpus' evaluation split, by metric, in percent: a row a query, named
+    by (clip, query), a column a system of SYSTEM; history, subsets: of these files; published:
+    Table 2; lists: numbers of the data sets' lists; exclude: the leak policy.
     """
 
-    queries: pd.DataFrame
+    measured: Mapping[str, pd.DataFrame]
     history: pd.DataFrame
     subsets: pd.DataFrame
     published: pd.DataFrame
@@ -77,31 +75,29 @@ class Run:
     exclude: str
     study: AudioStudy
 
-    @cached_property
-    def systems(self) -> dict[tuple[str, ...], pd.DataFrame]:
-        """Rows by kind, audio and text model: looking for them again for each claim takes long."""
-        groups = self.queries.groupby(SYSTEM[:3])
-        return {tuple(map(str, key)): rows for key, rows in groups}
+    @property
+    def systems(self) -> pd.DataFrame:
+        """The systems that were scored: columns SYSTEM."""
+        return self.measured["map_at_10"].columns.to_frame(index=False)
 
     @property
     def pairs(self) -> list[Pair]:
         """Every pair that was fine-tuned with new captions."""
-        return pairs_of(self.queries[SYSTEM].drop_duplicates())
+        return pairs_of(self.systems)
 
-    def scores(self, kind: str, pair: Pair, *, seed: str = "", of: str = "map_at_10") -> pd.Series:
-        """A measure of each query, indexed by (clip, query); mean over runs where no seed is given;
-        empty where there is no such run."""
-        rows = self.systems.get((kind, *pair), self.queries[:0])
-        chosen = rows[rows["seed"] == seed] if seed else rows
-        return chosen.groupby(["clip", "query"])[of].mean()
+    def runs(self, kind: str, pair: Pair, of: str = "map_at_10") -> pd.DataFrame:
+        """A measure of each query: a column a run, by its seed; none where there is no such run."""
+        wanted = dict(zip(SYSTEM, (kind, *pair), strict=False))
+        chosen = (self.systems[[*wanted]] == wanted).all(axis=1)
+        return self.measured[of].loc[:, chosen.to_numpy()].droplevel([*wanted], axis=1)
 
     def single(self, pair: Pair, of: str = "map_at_10") -> pd.Series:
         """A pair's one run of Table 2: fine-tuned with new captions from the first seed."""
-        return self.scores("finetuned_gpt", pair, seed=self.study.first_seed, of=of)
+        return self.runs("finetuned_gpt", pair, of)[self.study.first_seed]
 
     def ensemble(self, name: str, of: str = "map_at_10") -> pd.Series:
-        """An ensemble's measure of each query."""
-        return self.scores(f"ensemble_{name}", (name, ""), of=of)
+        """An ensemble's measure of each query; empty where it was not scored."""
+        return self.runs(f"ensemble_{name}", (name, ""), of).mean(axis=1).dropna()
 
     def label(self, pair: Pair) -> str:
         """The pair as a reader knows it."""
@@ -124,14 +120,12 @@ def read_run(
     became = [settings.get("became", {}).get(rule, set()) for rule in RULES]
     trained = {**trained, "precisions": set().union(*became) or trained["precisions"]}
     queries = evaluation_rows(frames["queries"], [study.evaluated, ""])
-    for metric in ("map_at_10", "r_at_1"):
-        queries[metric] = 100 * VALUES[metric](queries["rank"])
     history, ensembles, subsets = (
         frames[name][frames[name]["corpus"] == study.evaluated]
         for name in ("history", "ensembles", "subsets")
     )
     run = Run(
-        queries=queries,
+        measured={metric: 100 * shares for metric, shares in measured(queries).items()},
         history=history,
         subsets=subsets,
         published=frames["published"],
@@ -140,27 +134,28 @@ def read_run(
         study=study,
     )
     members = ensembles.loc[ensembles["name"] == "published", "member"]
-    scored = queries.groupby(SYSTEM)[["clip", "query"]].nunique().to_numpy().tolist()
+    scored = queries.groupby(SYSTEM)[["clip", "query"]].nunique()
     last = history.groupby(["stage", *SYSTEM[1:], "captions"])["epoch"].max()
-    return run, {
+    facts = {
         **read_data(frames, study, trained),
         **list_facts(run.lists, study),
-        **_system_facts(queries[SYSTEM].drop_duplicates(), study),
-        **_member_facts([tuple(member.split("/")[0].split("-")) for member in members], study),
-        **_size_facts(
-            [Clips(*counts) for counts in scored],
-            {str(stage): int(epochs) for stage, epochs in last.groupby("stage").min().items()},
+        **_facts(
+            study,
+            run.systems,
+            [tuple(member.split("/")[0].split("-")) for member in members],
+            scored=scored.rename(columns={"clip": "clips", "query": "queries"}),
+            epochs={str(stage): int(n) for stage, n in last.groupby("stage").min().items()},
             removed=int((subsets["removed"] > 0).sum()),
             added=int((subsets["added"] > 0).sum()),
-            study=study,
         ),
         **{f"{name} numbers": set(run.lists.get(name, ())) for name in DATASETS},
         "printed": {
             f"{metric} of {source}"
-            for metric in ("map_at_10", "r_at_1")
+            for metric in run.measured
             for source in run.published.dropna(subset=metric)["source"]
         },
     }
+    return run, facts
 
 
 def planned_facts(workflow: Any) -> dict[str, Any]:
@@ -169,58 +164,38 @@ def planned_facts(workflow: Any) -> dict[str, Any]:
     study = AudioStudy.read(**settings["study"])
     runs = pd.DataFrame(audio_runs(config)).astype(str).assign(system="model")
     runs = with_kind(runs[runs["corpus"] == study.evaluated])
-    pairs = pairs_of(runs)
     members = [tuple(member) for member in config["ensemble"]["members"]]
     judged = judged_by(config, study.evaluated).get("evaluation", Clips(0, 0))
-    return {
-        **planned_data(config, study, settings["trained"]),
-        **list_facts(planned_lists(config), study),
-        **_system_facts(runs, study),
-        **_member_facts(members, study),
-        **_size_facts(
-            [judged],
-            {stage: config["stages"][STAGES[stage]]["epochs"] for stage in set(runs["stage"])},
-            removed=2 ** len(members) - 2,
-            added=2 ** len(set(pairs) - set(members)) - 1,
-            study=study,
-        ),
-        "ensemble scored": True,
-    }
+    facts = _facts(
+        study,
+        runs,
+        members,
+        scored=pd.DataFrame({"clips": [judged.count], "queries": [judged.captions]}),
+        epochs={stage: config["stages"][STAGES[stage]]["epochs"] for stage in set(runs["stage"])},
+        removed=2 ** len(members) - 2,
+        added=2 ** len(set(pairs_of(runs)) - set(members)) - 1,
+    )
+    data = planned_data(config, study, settings["trained"])
+    lists = list_facts(planned_lists(config), study)
+    return data | lists | facts | {"ensemble scored": True}
 
 
-def _size_facts(
-    scored: Sequence[Clips],
-    epochs: Mapping[str, int],
+def _facts(
+    study: AudioStudy,
+    systems: pd.DataFrame,
+    members: Sequence[Pair],
     *,
+    scored: pd.DataFrame,
+    epochs: Mapping[str, int],
     removed: int,
     added: int,
-    study: AudioStudy,
 ) -> dict[str, Any]:
-    """How much was scored, and how long models were trained.
+    """What was run and how long, how much was scored, and which models aren't the report's.
 
-    scored: recordings and captions of each system; epochs: the fewest by stage; removed, added:
-    ensembles of fewer and of more members.
+    systems: with the columns SYSTEM; members: of the listed ensemble; scored: numbers of clips and
+    queries of each system; epochs: the fewest by stage; removed, added: numbers of ensembles of
+    fewer and of more members.
     """
-    facts: dict[str, Any] = {"smaller ensembles": removed, "larger ensembles": added}
-    counts = {
-        "clips": ([system.count for system in scored], CLOTHO_EVALUATION["clips"]),
-        "captions": ([system.captions for system in scored], CLOTHO_EVALUATION["queries"]),
-    }
-    for name, (of_systems, published) in counts.items():
-        expected = max([1, *of_systems]) if study.synthesised else published
-        facts[f"unscored {name}"] = max(0, expected - min(of_systems, default=0))
-    return facts | {f"{stage} epochs": epochs.get(stage, 0) for stage in STAGES}
-
-
-def pairs_of(systems: pd.DataFrame) -> list[Pair]:
-    """The pairs that were fine-tuned with new captions. systems: with the columns SYSTEM."""
-    tuned = systems[systems["kind"] == "finetuned_gpt"]
-    pairs = zip(tuned["audio_model"], tuned["text_model"], strict=True)
-    return list(dict.fromkeys(pairs))
-
-
-def _system_facts(systems: pd.DataFrame, study: AudioStudy) -> dict[str, Any]:
-    """Which pairs and comparisons were run, and which of their models aren't the report's."""
     pairs = pairs_of(systems)
     best = best_pair(pairs, study)
     seeds = {key: set(rows["seed"]) for key, rows in systems.groupby(SYSTEM[:3])}
@@ -228,36 +203,48 @@ def _system_facts(systems: pd.DataFrame, study: AudioStudy) -> dict[str, Any]:
         kind: seeds.get((kind, *study.main), set())
         for kind in ("pretrained", "finetuned_human", "finetuned_gpt")
     }
+    expected = scored.max().clip(lower=1) if study.synthesised else pd.Series(CLOTHO_EVALUATION)
+    unscored = (expected - scored.min()).clip(lower=0)
+    compared = {kind: contrasts(kind, pairs, study) for kind in WANTED}
+    of_claims = {
+        "ranked": ranked_pairs(pairs, study),
+        "main": [study.main],
+        "best": [best],
+        "member": members,
+        **{
+            kind: [pair for contrast in of_kind for pair in contrast]
+            for kind, of_kind in compared.items()
+        },
+    }
     facts: dict[str, Any] = {
         "pairs": {" ".join(study.published(*pair)) for pair in pairs},
-        "ranked models": unlike(ranked_pairs(pairs, study), study),
         "main pair": {_weights(study, study.main)},
-        "main models": unlike([study.main], study),
         "best pair": {_weights(study, best)},
-        "best models": unlike([best], study),
         "best runs": int(study.first_seed in seeds.get(("finetuned_gpt", *best), ())),
+        "members": {_weights(study, pair) for pair in members},
+        "member count": len(members),
         "ensemble scored": "ensemble_published" in set(systems["kind"]),
+        "smaller ensembles": removed,
+        "larger ensembles": added,
         "loss runs": len(of_main["finetuned_human"] & of_main["finetuned_gpt"]),
-        "twins": len(contrasts("twin", pairs, study)),
+        "twins": len(compared["twin"]),
         **{f"{kind} runs": len(of_kind) for kind, of_kind in of_main.items()},
+        **{f"{stage} epochs": epochs.get(stage, 0) for stage in STAGES},
+        **{f"unscored {name}": int(count) for name, count in unscored.items()},
+        **{f"{name} models": unlike(models, study) for name, models in of_claims.items()},
     }
-    for kind in WANTED:
-        compared = contrasts(kind, pairs, study)
+    for kind, of_kind in compared.items():
         facts[kind] = {
             contrast_name((study.published(*one), study.published(*other)))
-            for one, other in compared
+            for one, other in of_kind
         }
-        facts[f"{kind} models"] = unlike(sum(compared, ()), study)
     return facts
 
 
-def _member_facts(members: Sequence[Pair], study: AudioStudy) -> dict[str, Any]:
-    """Facts about the listed ensemble."""
-    return {
-        "members": {_weights(study, pair) for pair in members},
-        "member count": len(members),
-        "member models": unlike(members, study),
-    }
+def pairs_of(systems: pd.DataFrame) -> list[Pair]:
+    """The pairs that were fine-tuned with new captions. systems: with the columns SYSTEM."""
+    tuned = systems[systems["kind"] == "finetuned_gpt"]
+    return list(dict.fromkeys(zip(tuned["audio_model"], tuned["text_model"], strict=True)))
 
 
 def _weights(study: AudioStudy, pair: Pair) -> str:

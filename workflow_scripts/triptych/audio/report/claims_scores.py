@@ -1,14 +1,13 @@
 """Comparisons of the audio report's systems on the same queries, so that each difference is
 paired by query and has an interval over clips, each with all its captions."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
 from triptych.audio.report.claims_facts import (
     BEST,
-    SYSTEM,
     WANTED,
     Run,
     best_pair,
@@ -20,9 +19,6 @@ from triptych.audio.report.figures import CAPTION_LABELS
 from triptych.audio.report.rows import DATASET_LABELS, METRICS
 from triptych.report.claims import Finding
 from triptych.report.statistics import Interval
-
-ENSEMBLES = {"published": "as listed", "selected": "by validation"}
-"""How the members of each ensemble were chosen."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +58,11 @@ def points(interval: Interval) -> str:
     return f"{interval.estimate:+.2f} points"
 
 
+def ends(interval: Interval) -> str:
+    """The interval of a difference as a person writes it."""
+    return interval.ends(sign="+")
+
+
 def require_above(finding: Finding, interval: Interval, what: str) -> None:
     """Note where a difference is not above 0. what: the difference's name."""
     finding.require(
@@ -77,7 +78,7 @@ def with_leaks(judge: Callable[[Run], Finding]) -> Callable[[Run], Finding]:
 
     def judged(run: Run) -> Finding:
         finding = judge(run)
-        finding.measured += f"; leaks kept out of training: {run.exclude}"
+        finding.add(f"leaks kept out of training: {run.exclude}")
         if finding.interval:
             noise = "over recordings; how much another training would differ is not in it"
             finding.interval += f" ({noise})"
@@ -88,27 +89,22 @@ def with_leaks(judge: Callable[[Run], Finding]) -> Callable[[Run], Finding]:
 
 def best_single_model(run: Run) -> Finding:
     """All pairs by mAP@10 (Table 2); where the report's ten are there, others decide nothing."""
+    finding = Finding(heading="mAP@10, best first: ")
     every = sorted(run.pairs, key=lambda pair: -run.single(pair).mean())
-    shown = "; ".join(f"{run.label(pair)} {run.single(pair).mean():.2f}" for pair in every)
-    finding = Finding(f"mAP@10, best first: {shown}")
+    for pair in every:
+        finding.add(f"{run.label(pair)} {run.single(pair).mean():.2f}")
     ranked = ranked_pairs(every, run.study)
-    if not ranked:
-        return finding
-    best = run.label(ranked[0])
-    leads = [gain(run.single(ranked[0]), run.single(pair)) for pair in ranked]
-    if run.study.published(*ranked[0]) != BEST:
-        of_best = [
-            lead.side()
-            for pair, lead in zip(ranked, leads, strict=True)
-            if run.study.published(*pair) == BEST
-        ]
-        finding.require(0 if 0 in of_best[:1] else -1, f"{best} is best", f"{best} is best")
+    if ranked and run.study.published(*ranked[0]) != BEST:
+        ours = [pair for pair in ranked if run.study.published(*pair) == BEST]
+        leads = [gain(run.single(ranked[0]), run.single(pair)).side() for pair in ours]
+        is_best = f"{run.label(ranked[0])} is best"
+        finding.require(0 if leads[:1] == [0] else -1, is_best, is_best)
     if len(ranked) > 1:
-        chance = ", which holds 0: their order may be chance" if leads[1].low <= 0 else ""
-        ends = leads[1].ends(sign="+")
-        finding.interval = (
-            f"{best} leads {run.label(ranked[1])} by {points(leads[1])} {ends}{chance}"
-        )
+        best, second = ranked[:2]
+        lead = gain(run.single(best), run.single(second))
+        chance = ", which holds 0: their order may be chance" if lead.low <= 0 else ""
+        leads_by = f"{run.label(best)} leads {run.label(second)} by {points(lead)}"
+        finding.interval = f"{leads_by} {ends(lead)}{chance}"
     return finding
 
 
@@ -121,19 +117,18 @@ TRAININGS = {
 
 def main_pair_gains(run: Run, better: str, worse: str) -> Finding:
     """The main pair after one kind of training minus after another (Section 3)."""
-    main = run.study.main
-    first, second = run.scores(better, main), run.scores(worse, main)
+    label, shown = run.label(run.study.main), []
+    first, second = (run.runs(kind, run.study.main) for kind in (better, worse))
     if first.empty or second.empty:
-        return Finding(f"{run.label(main)}, mAP@10 not scored")
-    difference = gain(first, second)
-    shown = []
-    for kind, scores in ((better, first), (worse, second)):
-        means = run.systems[(kind, *main)].groupby("seed")["map_at_10"].mean()
-        runs = f" (runs {', '.join(f'{mean:.2f}' for mean in means)})" if len(means) > 1 else ""
-        shown.append(f"{TRAININGS[kind]} {scores.mean():.2f}{runs}")
+        return Finding(f"{label}, mAP@10 not scored")
+    for kind, runs in ((better, first), (worse, second)):
+        means = ", ".join(f"{mean:.2f}" for mean in runs.mean())
+        each = f" (runs {means})" if len(runs.columns) > 1 else ""
+        shown.append(f"{TRAININGS[kind]} {runs.mean(axis=1).mean():.2f}{each}")
+    difference = gain(first.mean(axis=1), second.mean(axis=1))
     finding = Finding(
-        f"{run.label(main)}, mAP@10: {', '.join(shown)}, difference {points(difference)}",
-        _ends({f"{TRAININGS[better]} minus {TRAININGS[worse]}": difference}),
+        f"{label}, mAP@10: {', '.join(shown)}, difference {points(difference)}",
+        f"{TRAININGS[better]} minus {TRAININGS[worse]} {ends(difference)}",
     )
     require_above(finding, difference, "the difference in mAP@10")
     return finding
@@ -145,7 +140,7 @@ def gpt_captions_help(run: Run) -> Finding:
     last, lowest = run.losses("last"), run.losses("min")
     for name, losses in (("after the last epoch", last), ("at its lowest", lowest)):
         means = [f"{text} {losses[kind].mean():.4f}" for kind, text in CAPTION_LABELS.items()]
-        finding.measured += f"; validation loss {name}, mean over runs: {', '.join(means)}"
+        finding.add(f"validation loss {name}, mean over runs: {', '.join(means)}")
     both = last.dropna()
     if higher := int((both["gpt"] >= both["human"]).sum()):
         finding.failures.append(
@@ -158,54 +153,46 @@ def contrasts_gain(run: Run, kind: str) -> Finding:
     """Differences of the report's comparisons of a kind (Section 3): above 0 in the mean, and
     nowhere clearly below. Where the report says that nothing is gained (Section 2.3, twins): not
     clearly above."""
-    finding, is_gain = Finding(), bool(WANTED[kind])
+    finding, is_gain = Finding(heading="mAP@10, "), bool(WANTED[kind])
     differences = {
         f"{run.label(one)} minus {run.label(other)}": run.single(one) - run.single(other)
         for one, other in contrasts(kind, run.pairs, run.study)
     }
-    intervals = {name: mean_over_clips(values.dropna()) for name, values in differences.items()}
-    for name, interval in intervals.items():
+    if not differences:
+        finding.add("no two models of this run differ so")
+    elif is_gain:
+        mean = mean_over_clips(pd.DataFrame(differences).dropna().mean(axis=1))
+        finding.add(f"mean of {len(differences)}: {points(mean)}", f"mean {ends(mean)}")
+        require_above(finding, mean, "the mean difference")
+    for name, difference in differences.items():
+        interval = mean_over_clips(difference.dropna())
+        finding.add(f"{name}: {points(interval)}", f"{name} {ends(interval)}")
         if interval.side() == (-1 if is_gain else 1):
             finding.failures.append(f"{name} lies {'below' if is_gain else 'above'} 0")
-    measured = [f"{name}: {points(interval)}" for name, interval in intervals.items()]
-    if intervals and is_gain:
-        mean = mean_over_clips(pd.DataFrame(differences).dropna().mean(axis=1))
-        measured.insert(0, f"mean of {len(differences)}: {points(mean)}")
-        intervals = {"mean": mean, **intervals}
-        require_above(finding, mean, "the mean difference")
-    shown = "; ".join(measured) or "no two models of this run differ so"
-    finding.measured = f"mAP@10, {shown}"
-    finding.interval = _ends(intervals)
     return finding
-
-
-def _ends(intervals: Mapping[str, Interval]) -> str:
-    """Intervals of differences by their names as text."""
-    return ", ".join(f"{name} {interval.ends(sign='+')}" for name, interval in intervals.items())
 
 
 def ensemble_beats_single_models(run: Run) -> Finding:
     """The ensembles against the single model that is best on the same split (Table 2)."""
-    models = run.queries[run.queries["kind"].isin(TRAININGS)]
+    finding, table = Finding(heading="mAP@10: "), run.measured["map_at_10"]
+    models = run.systems[run.systems["kind"].isin(TRAININGS)]
     if models.empty:
-        return Finding("mAP@10: ")
-    means = models.groupby(SYSTEM, as_index=False)["map_at_10"].mean()
-    kind, audio, text, seed = means.loc[means["map_at_10"].idxmax(), SYSTEM].astype(str)
-    best = run.scores(kind, (audio, text), seed=seed)
-    finding = Finding(f"mAP@10: best single model {run.label((audio, text))} {best.mean():.2f}")
-    intervals = {}
-    for name, chosen in ENSEMBLES.items():
+        return finding
+    systems = [*models.itertuples(index=False, name=None)]
+    kind, audio, text, seed = max(systems, key=lambda system: table[system].mean())
+    best = table[kind, audio, text, seed]
+    finding.add(f"best single model {run.label((audio, text))} {best.mean():.2f}")
+    for name, chosen in (("published", "as listed"), ("selected", "by validation")):
         ensemble = run.ensemble(name)
         if ensemble.empty:
             continue
         difference = gain(ensemble, best)
-        finding.measured += (
-            f"; ensemble of members {chosen} {ensemble.mean():.2f} ({points(difference)})"
+        finding.add(
+            f"ensemble of members {chosen} {ensemble.mean():.2f} ({points(difference)})",
+            f"members {chosen} minus best single model {ends(difference)}",
         )
-        intervals[f"members {chosen} minus best single model"] = difference
         if name == "published":
             require_above(finding, difference, "the difference in mAP@10 to the best single model")
-    finding.interval = _ends(intervals)
     return finding
 
 
@@ -252,7 +239,7 @@ def gain_over_published(run: Run, stated: Gain) -> Finding:
     finding = Finding(
         f"{metric} {ours.mean():.2f}, of {stated.whose} {theirs:.2f}: "
         f"{points(difference)}, stated {stated.points:+.1f}",
-        _ends({f"{name} minus {stated.whose}": difference}),
+        f"{name} minus {stated.whose} {ends(difference)}",
     )
     require_above(finding, difference, "the difference")
     if not difference.high >= stated.points:

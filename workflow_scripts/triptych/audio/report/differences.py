@@ -1,50 +1,47 @@
-"""Differences between two systems on the same queries, with intervals over clips."""
-
-from collections.abc import Callable, Mapping
+"""Scores of systems on the same queries, and their differences with intervals over clips."""
 
 import pandas as pd
 
+from triptych.audio.report.rows import SYSTEM
 from triptych.report.statistics import Interval, ratio_interval
 
-VALUES: Mapping[str, Callable[[pd.Series], pd.Series]] = {
-    "map_at_10": lambda rank: (1 / rank).where(rank <= 10, 0.0),
-    "r_at_1": lambda rank: (rank <= 1).astype(float),
-    "r_at_5": lambda rank: (rank <= 5).astype(float),
-    "r_at_10": lambda rank: (rank <= 10).astype(float),
-}
-"""Each metric of METRICS as one value a query."""
+
+def measured(queries: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Each of METRICS as a share: a row a query, named by (clip, query), a column a system.
+
+    queries: rows of queries.csv with `kind`, one a query and system.
+    """
+    ranks = queries.pivot(index=["clip", "query"], columns=SYSTEM, values="rank")
+    shares = {"map_at_10": (1 / ranks).where(ranks <= 10, 0.0)}
+    shares |= {f"r_at_{most}": (ranks <= most).astype(float) for most in (1, 5, 10)}
+    return {metric: share.where(ranks.notna()) for metric, share in shares.items()}
+
+
+def gaps(queries: pd.DataFrame, first: str | None, second: str | None) -> pd.DataFrame:
+    """What one corpus gains over another in percentage points, mean over the systems of both: a row
+    a query that all of them ranked, a column a metric. queries: as `measured` takes them."""
+    corpora = [measured(queries[queries["corpus"] == corpus]) for corpus in (first, second)]
+    differences = {}
+    for metric in corpora[0]:
+        one, other = corpora[0][metric].align(corpora[1][metric], join="inner")
+        differences[metric] = 100 * (one - other).dropna().mean(axis=1)
+    return pd.DataFrame(differences)
 
 
 def mean_over_clips(values: pd.Series) -> Interval:
-    """Mean over queries, indexed by (clip, query), with its 95% interval over clips."""
+    """Mean over queries, named by (clip, query), with its 95% interval over clips."""
     by_clip = values.groupby(level="clip")
     # A mean over queries is a ratio of sums over clips, however many captions a clip has.
     return ratio_interval(by_clip.sum().to_numpy(), by_clip.size().to_numpy())
 
 
-def ranks_of(queries: pd.DataFrame) -> pd.Series:
-    """One system's ranks, indexed by (clip, query), from its rows of queries.csv."""
-    return queries.set_index(["clip", "query"])["rank"]
-
-
-def gaps(first: pd.Series, second: pd.Series) -> pd.DataFrame:
-    """The first system's values minus the second's in percentage points, from their ranks: a row a
-    query that both have, a column a metric."""
-    one, other = first.align(second, join="inner")
-    return pd.DataFrame({name: 100 * (of(one) - of(other)) for name, of in VALUES.items()})
-
-
 def interval_cells(differences: pd.DataFrame) -> pd.DataFrame:
     """Mean differences over queries with their intervals, a row a metric. differences: as `gaps`
     returns them."""
-    intervals = {metric: mean_over_clips(values) for metric, values in differences.items()}
-    return pd.DataFrame(
-        {
-            "metric": [*intervals],
-            "value": [interval.estimate for interval in intervals.values()],
-            "low": [interval.low for interval in intervals.values()],
-            "high": [interval.high for interval in intervals.values()],
-            "queries": len(differences),
-            "clips": differences.index.get_level_values("clip").nunique(),
-        }
-    )
+    clips = differences.index.get_level_values("clip").nunique()
+    cells = []
+    for metric, values in differences.items():
+        interval = mean_over_clips(values)
+        ends = {"value": interval.estimate, "low": interval.low, "high": interval.high}
+        cells.append({"metric": metric, **ends, "queries": len(values), "clips": clips})
+    return pd.DataFrame(cells)

@@ -61,8 +61,7 @@ SUBMISSIONS = (
 )
 PRESETS = (
     "**Two presets stand side by side**: `{evaluated}` and `{replicated}`, which is trained as the "
-    "paper was, by its text and its code. The last row is their mean difference; "
-    "`results/tables/audio_table2.csv` has each system's."
+    "paper was, by its text and its code. The last row is their mean difference."
 )
 SYNTHESISED = (
     "**All sounds of this run are synthesised, and its captions are written by rule.** Numbers on "

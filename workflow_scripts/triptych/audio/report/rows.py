@@ -14,6 +14,8 @@ import pandas as pd
 from triptych.report.tables import number
 
 KEYS = ["stage", "audio_model", "text_model", "corpus", "captions", "seed", "system"]
+SYSTEM = ["kind", "audio_model", "text_model", "seed"]
+"""Keys of a system, whatever it was trained on."""
 _TEXT = [
     *KEYS,
     "split",
@@ -135,16 +137,6 @@ class AudioStudy:
     def pair_label(self, audio_model: str, text_model: str) -> str:
         """Both encoders as a reader knows them."""
         return f"{self.audio[audio_model].label} + {self.text[text_model].label}"
-
-    def system_label(self, row: Mapping[str, Any]) -> str:
-        """A system's name for a figure or a table with one row a system."""
-        kind = str(row["kind"])
-        name = KINDS[kind]
-        if row["system"] != "model":
-            return name[:1].upper() + name[1:]
-        if kind == "finetuned_gpt" and self.backend != "template":
-            name = "GPT captions"
-        return f"{self.pair_label(row['audio_model'], row['text_model'])}, {name}"
 
 
 def read_rows(paths: str | Path | Sequence[str | Path]) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from triptych.audio.report.differences import gaps, interval_cells, ranks_of
+from triptych.audio.report.differences import gaps, interval_cells
 from triptych.audio.report.rows import (
     CLOTHO_EVALUATION,
     KEYS,
@@ -26,11 +26,7 @@ from triptych.audio.report.rows import (
 )
 from triptych.report.tables import DASH, Table, number, signed, with_cells
 
-RUN, REPLICATED, PUBLISHED = "run", "replicated", "published"
-DIFFERENCE, MEAN = "difference", "mean"
-"""The block of the presets' differences, and the system that is the mean of all."""
-SYSTEM = [key for key in KEYS if key != "corpus"]
-"""The keys of a system, whatever it was trained on."""
+RUN, REPLICATED, DIFFERENCE, PUBLISHED = "run", "replicated", "difference", "published"
 WRITERS = {"template": "template", "authors": "authors' GPT", "openai": "GPT"}
 """What wrote the new captions, by the back end."""
 UNSEEN = "unseen_map_at_10"
@@ -59,8 +55,8 @@ def table2_long(
     """Table 2: every system of this run, then every published row; one row a cell, in percent.
 
     metrics, queries, ensembles: rows of these files; published: of audio_table2.csv. `block`: of
-    the evaluated corpus and of none (`run`), of the replicated one (`replicated`), the difference
-    of these two in percentage points (`difference`), or as printed (`published`). A run's row holds
+    the evaluated corpus and of none (`run`), of the replicated one (`replicated`), the mean gain of
+    its systems in percentage points (`difference`), or as printed (`published`). A run's row holds
     the published number too where `comparable`: Clotho's whole evaluation split, published weights.
     """
     blocks = {RUN: [study.evaluated, ""]}
@@ -70,8 +66,12 @@ def table2_long(
         _own_cells(block, metrics, corpora, ensembles, published, study)
         for block, corpora in blocks.items()
     ]
-    parts += [preset_differences(queries, study), _published_cells(published)]
-    frame = pd.concat([part for part in parts if len(part)], ignore_index=True)
+    if study.replicated:
+        rows = evaluation_rows(queries, [study.evaluated, study.replicated])
+        mean = interval_cells(gaps(rows, study.replicated, study.evaluated))
+        presets = f"{study.replicated} minus {study.evaluated}"
+        parts.append(mean.assign(block=DIFFERENCE, corpus=presets))
+    frame = pd.concat([*parts, _published_cells(published)], ignore_index=True)
     long = with_cells(frame.assign(data=study.data), unit="percent", scale=scale)
     long.loc[long["block"] == DIFFERENCE, "unit"] = "percentage points"
     return long
@@ -154,35 +154,6 @@ def _names(
     }
 
 
-def preset_differences(queries: pd.DataFrame, study: AudioStudy) -> pd.DataFrame:
-    """The replicated corpus' systems minus the evaluated one's, in percentage points.
-
-    Each system that was run with both, by metric, with its interval over clips, paired by query; at
-    the end the mean over the systems (system `mean`).
-    """
-    if not study.replicated:
-        return pd.DataFrame()
-    rows = in_order(evaluation_rows(queries, [study.evaluated, study.replicated]), study)
-    systems, differences = [], []
-    for _, of_system in rows.groupby(SYSTEM, sort=False):
-        ranks = {corpus: ranks_of(part) for corpus, part in of_system.groupby("corpus")}
-        if len(ranks) == 2:
-            system = records(of_system[[*KEYS, "kind"]].head(1))[0]
-            systems.append({**system, "label": study.system_label(system)})
-            differences.append(gaps(ranks[study.replicated], ranks[study.evaluated]))
-    if differences:
-        mean = {"kind": MEAN, "label": f"mean of the {len(systems)}", "system": MEAN}
-        systems.append(dict.fromkeys(KEYS, "") | mean)
-        every = pd.concat(differences, keys=range(len(differences)))
-        differences.append(every.groupby(level=["clip", "query"]).mean())
-    cells = [
-        interval_cells(difference).assign(**system)
-        for system, difference in zip(systems, differences, strict=True)
-    ]
-    named = {"block": DIFFERENCE, "corpus": f"{study.replicated} minus {study.evaluated}"}
-    return pd.concat(cells).assign(**named) if cells else pd.DataFrame()
-
-
 def _published_cells(published: pd.DataFrame) -> pd.DataFrame:
     """The published rows, one row a printed cell."""
     names = {
@@ -210,20 +181,19 @@ def table2_tables(long: pd.DataFrame) -> list[Table]:
     segment = [DASH if pd.isna(length) else f"{length:g} s" for length in seconds]
     header = long["metric"].map(HEADERS)
     frame = long.assign(**shown, segment=segment, header=header)
-    beside = bool(long["comparable"].eq(True).any())
     theirs = frame["block"] == PUBLISHED
-    return [_run_table(frame[~theirs], beside), _published_table(frame[theirs], beside)]
+    return [_run_table(frame[~theirs]), _published_table(frame[theirs])]
 
 
-def _run_table(rows: pd.DataFrame, beside: bool) -> Table:
+def _run_table(rows: pd.DataFrame) -> Table:
     ours = rows[rows["block"] != DIFFERENCE]
     corpora = ours[ours["system"] == "model"].groupby("block", sort=False)["corpus"].first()
     headers = [header for metric, header in HEADERS.items() if (ours["metric"] == metric).any()]
-    if beside:
+    if ours["published"].notna().any():
         headers[1:1] = ["published", "difference"]
     keys = {**NAMES, "shown_seed": "Seed"}
     name = f"{corpora.get(REPLICATED)} minus {corpora[RUN]}, mean, in points"
-    mean = rows[(rows["block"] == DIFFERENCE) & (rows["system"] == MEAN)]
+    mean = rows[rows["block"] == DIFFERENCE]
     mean = mean.assign(block=REPLICATED, **dict.fromkeys(keys, DASH)).assign(audio=name)
     places = {kind: place for place, kind in enumerate(KINDS)}
     ours = ours.sort_values("kind", key=lambda kinds: kinds.map(places), kind="stable")
@@ -237,30 +207,24 @@ def _run_table(rows: pd.DataFrame, beside: bool) -> Table:
     )
     difference = best.assign(header="difference", cell=best["difference"].map(signed))
     first = ours.iloc[0]
-    caption = (
-        "Percent, with 95% bootstrap intervals over recordings, each with all its captions, which "
-        f"hold no noise between trainings: {number(ours['queries'].max(), 0)} queries, "
-        f"{number(ours['clips'].max(), 0)} clips. One clip is right for each query. Ensembles: "
-        "members as listed in the config, or chosen by the validation split. Bag of words: on the "
-        "clips' keywords. "
-    )
-    caption += (
-        "Published numbers stand beside rows of the same models on the same split."
-        if beside
-        else "No row is comparable with the published table below: other recordings, other "
-        "models, or both."
-    )
     return Table.spread(
         pd.concat([cells, published, difference]),
         keys,
         list(product(groups.values(), headers)),
         name="audio_table2",
         title=f"Table 2, this run: {first['data']}, {first['scale']} scale.",
-        caption=caption,
+        caption=(
+            "Percent, with 95% bootstrap intervals over recordings, each with all its captions, "
+            f"which hold no noise between trainings: {number(ours['queries'].max(), 0)} queries, "
+            f"{number(ours['clips'].max(), 0)} clips. One clip is right for each query. Ensembles: "
+            "members as listed in the config, or chosen by the validation split. Bag of words: on "
+            "the clips' keywords. A published number stands beside a row only where it is of the "
+            "same models and recordings; no other row is comparable with the table below."
+        ),
     )
 
 
-def _published_table(theirs: pd.DataFrame, beside: bool) -> Table:
+def _published_table(theirs: pd.DataFrame) -> Table:
     origin = theirs["origin"].str.replace("this report", "the report")
     others = {
         "Member": theirs["ensemble_member"],
@@ -279,6 +243,6 @@ def _published_table(theirs: pd.DataFrame, beside: bool) -> Table:
             "four submissions are numbered. The report trained on all of WavCaps, which "
             "holds recordings of the split that it tests on. PaSST-S15 is printed as having no "
             "overlap; its stride is 10 of 16 in the text and in the code. Rows from a README are "
-            "finished models of others." + ("" if beside else " Not comparable with this run.")
+            "finished models of others."
         ),
     )

@@ -89,16 +89,15 @@ def published_long(metrics: pd.DataFrame, published: pd.DataFrame, *, scale: str
 
 def published_table(long: pd.DataFrame) -> Table:
     """Lay out `published_long`."""
-    clips = int(long["clips"].min())
-    whole = "" if clips == CLOTHO_EVALUATION["clips"] else f" Only {clips} clips could be read."
     return Table(
         name="audio_published",
         title="Published checkpoints, scored here.",
         caption=(
-            "Each model on Clotho's evaluation split, in float32, beside what its authors print. "
+            f"Each model on {long['clips'].min()} clips of Clotho's evaluation split, of "
+            f"{CLOTHO_EVALUATION['clips']}, in float32, beside what its authors print. "
             "Intervals are over recordings with all their captions: a difference between two runs "
             "of one model comes from resampling, precision and how long captions are cut, and is "
-            f"expected to be far smaller.{whole}"
+            "expected to be far smaller."
         ),
         columns=plain("Checkpoint", "Measure", "published", "here", "95%", "difference"),
         rows=[
