@@ -12,33 +12,30 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "workflow_scripts"))
 
 from triptych.report.palette import STYLE  # noqa: E402
-from triptych.rl.report.figures import score_panels  # noqa: E402
+from triptych.rl.report.figures import EXTREMES, draw_line, score_panels  # noqa: E402
 from triptych.rl.report.labels import METHOD_LOOKS  # noqa: E402
+from triptych.rl.tasks.task import NORMALISED  # noqa: E402
 
 LONG_RUN = ROOT / "docs/results/bc-long"
 
 
 def draw() -> None:
     """Score against updates of the long run, on raw and on normalised observations."""
-    curves = pd.read_csv(LONG_RUN / "curves.csv").assign(algorithm="BC")
-    keys = ["task", "algorithm", "observations", "method", "update"]
-    found = curves.groupby(keys)["score_normalised_mean"].agg(["mean", "min", "max"]).reset_index()
+    curves = pd.read_csv(LONG_RUN / "curves.csv").assign(algorithm="BC", unit=NORMALISED, data="")
+    keys = ["task", "data", "algorithm", "unit", "observations", "method", "update"]
+    scores = curves.groupby(keys)["score_normalised_mean"]
+    found = scores.agg(value="mean", minimum="min", maximum="max").reset_index()
 
-    def draw(axes: Axes, cells: pd.DataFrame, _task: str, _algorithm: str) -> None:
+    def draw(axes: Axes, cells: pd.DataFrame, _algorithm: str) -> None:
         for method in ("dense", "snip", "grasp"):
             for kind, dash in (("normalised", "dotted"), ("raw", "solid")):
                 line = cells[(cells["method"] == method) & (cells["observations"] == kind)]
                 look = METHOD_LOOKS[method]
-                colour, name = look.colour, f"{look.label}, {kind}"
-                how = {"color": colour, "linestyle": dash, "label": name}
-                axes.plot(line["update"], line["mean"], **how)
-                if kind == "raw":
-                    ends = line["min"], line["max"]
-                    axes.fill_between(line["update"], *ends, color=colour, alpha=0.13, linewidth=0)
+                how = {"color": look.colour, "linestyle": dash, "label": f"{look.label}, {kind}"}
+                band = EXTREMES if kind == "raw" else None
+                draw_line(axes, line["update"], line, band, **how)
         axes.xaxis.set_major_locator(MaxNLocator(3))
         axes.xaxis.set_major_formatter(lambda update, _: f"{update:,.0f}")
-        axes.grid(axis="x", visible=False)
-        axes.set_ylim(bottom=0)
 
     figure = score_panels(found, draw, "updates", legend_columns=3)
     with matplotlib.rc_context(STYLE):

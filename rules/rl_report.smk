@@ -2,11 +2,10 @@
 
 CRITERIA = ("rl_criteria", "Criteria and controls", "score against sparsity")
 SENSORS = ("rl_sensors", "Sensors", "raw and normalised: scores, weights kept by input")
+VARIED = {run["method"] for run in RL.varied_runs}
 SHOWN = {
     "sparsity": RL.config["shown_sparsity"],
     "observations": RL.config["observations"],
-    "units": RL.units,
-    "data": RL.data,
     "scale": SCALE,
 }
 
@@ -100,7 +99,8 @@ rule rl_draw_sensors:
 rule rl_draw_variants:
     """Other batches, iterations and data to prune with, beside the default pruning."""
     input:
-        scores=RL.files("scores.csv", RL.variant_runs),
+        scores=RL.files("scores.csv", RL.varied_runs + RL.shown(VARIED)),
+        datasets=RL.datasets,
     output:
         table(
             "rl_variants",

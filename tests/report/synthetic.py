@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pandas as pd
 
-from triptych.rl.tasks.task import PAPER
+from triptych.rl.report.scores import score_cells
+from triptych.rl.tasks.task import NORMALISED, PAPER
 
 DIMENSIONS = {"hopper": (11, 3), "walker2d": (17, 6), "halfcheetah": (17, 6)}
 EXPERTS = {"hopper": 103.0, "walker2d": 89.0, "halfcheetah": 41.0}
@@ -79,7 +80,13 @@ def scores(
                         table.append((*run, update, episode, 30 * score, score, 1000))
     columns = ["task", "observations", "method", "sparsity_percent", "seed", "algorithm", "update"]
     columns += ["episode", "return", "score_normalised", "steps"]
-    return pd.DataFrame(table, columns=columns).assign(pruning="default")
+    return pd.DataFrame(table, columns=columns).assign(pruning="default", unit=NORMALISED)
+
+
+def cells(long, evaluations=None, **kwargs):
+    """A long frame of scores as a rule writes it."""
+    evaluations = scores(evaluations=1) if evaluations is None else evaluations
+    return score_cells(long, evaluations, datasets(), scale="demo", **kwargs)
 
 
 def few_scores(gain, algorithms=("TD3+BC", "IQL"), counts=(1000, 100_000), seeds=range(3)):
@@ -95,7 +102,7 @@ def few_scores(gain, algorithms=("TD3+BC", "IQL"), counts=(1000, 100_000), seeds
             row |= {"pruning": "default", "sparsity_percent": level, "algorithm": algorithm}
             row |= {"update": 10, "trained_on": count}
             rows += [row | {"episode": i, "score_normalised": 20 + more + i} for i in range(2)]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows).assign(unit=NORMALISED)
 
 
 def both_ways(scores):

@@ -29,7 +29,7 @@ from triptych.rl.report.memory import table1_long
 from triptych.rl.report.page import KEYS, TITLES, rl_sections
 from triptych.rl.report.scores import run_scores
 from triptych.rl.report.sensors import inputs_long
-from triptych.rl.report.tables import comparisons_long, scores_long, variants_long
+from triptych.rl.report.tables import POINTS, comparisons_long, scores_long, variants_long
 from triptych.studies import studies
 
 RESOURCES = Path(__file__).parents[2] / "resources"
@@ -139,14 +139,14 @@ def test_the_offline_rl_study_shows_its_figures_and_whose_data_they_are_of():
         "table1": table1_long(
             synthetic.sizes(), published, task="halfcheetah", sparsity=95, scale="demo"
         ),
-        "scores": scores_long(runs, sparsity_percent=95, scale="demo", units={}),
+        "scores": synthetic.cells(scores_long(runs, 95)),
         "latency": latency_long(synthetic.latency(), scale="demo"),
-        "comparisons": comparisons_long(runs, scale="demo", units={}),
+        "comparisons": synthetic.cells(comparisons_long(runs), unit=POINTS),
         "inputs": inputs_long(synthetic.inputs(), sparsity_percent=95, scale="demo"),
-        "varied": variants_long(varied, scale="demo", units={}),
+        "varied": synthetic.cells(variants_long(varied)),
         "datasets": synthetic.datasets(),
     }
-    settings = {"variants": synthetic.VARIANTS, "units": {}, "latency_task": "halfcheetah"}
+    settings = {"variants": synthetic.VARIANTS, "latency_task": "halfcheetah"}
     figures = {name: PageFigure(name, title, "", "data:,") for name, title in TITLES.items()}
     shown = rl_sections(frames, settings, figures)
     elements = Elements(page(sections=shown))

@@ -44,9 +44,7 @@ def network(name: str, kept: float = 1.0, seed: int = 0) -> dict[str, np.ndarray
 def published_megabytes() -> dict[tuple[str, str], float]:
     with PUBLISHED.open() as stream:
         return {
-            (row["method"], name): float(row[f"{name}_mb"])
-            for row in csv.DictReader(stream)
-            for name in LAYERS
+            (row["row"], row["network"]): float(row["published"]) for row in csv.DictReader(stream)
         }
 
 

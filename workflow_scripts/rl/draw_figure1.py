@@ -1,5 +1,7 @@
 """Score against sparsity by one method, and its learning curves: Figure 1, or 2."""
 
+from functools import partial
+
 from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.report.palette import write_figure
@@ -9,18 +11,15 @@ from triptych.rl.report.scores import (
     run_scores,
     score_cells,
     summarise_scores,
-    with_data,
     with_observations,
 )
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output
-    evaluations = with_observations(read_frames(snakemake.input.scores), params.observations)
-    evaluations = of_methods(evaluations, [params.method])
-    summary = summarise_scores(run_scores(evaluations))
-    long = score_cells(summary, scale=params.scale, units=params.units)
-    long = with_data(long, params.data)
-    figure = sparsity_figure(long, read_frames(snakemake.input.datasets), [params.method])
-    write_figure(figure, long, output.sparsity)
-    curves = with_data(curves_long(evaluations, params.scale, params.units), params.data)
+    datasets, scores = (read_frames(snakemake.input[name]) for name in ("datasets", "scores"))
+    scores = of_methods(with_observations(scores, params.observations), [params.method])
+    cells = partial(score_cells, evaluations=scores, datasets=datasets, scale=params.scale)
+    long = cells(summarise_scores(run_scores(scores)))
+    write_figure(sparsity_figure(long, datasets, [params.method]), long, output.sparsity)
+    curves = cells(curves_long(scores))
     write_figure(curves_figure(curves, by="sparsity_percent"), curves, output.curves)

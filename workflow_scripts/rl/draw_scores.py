@@ -1,5 +1,7 @@
 """All methods beside each other: score against sparsity, learning curves, tables of scores."""
 
+from functools import partial
+
 from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.report.palette import write_figure
@@ -10,10 +12,10 @@ from triptych.rl.report.scores import (
     score_cells,
     shown_level,
     summarise_scores,
-    with_data,
     with_observations,
 )
 from triptych.rl.report.tables import (
+    POINTS,
     comparisons_long,
     comparisons_table,
     scores_long,
@@ -22,19 +24,18 @@ from triptych.rl.report.tables import (
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output
-    scale, units, data = params.scale, params.units, params.data
+    datasets = read_frames(snakemake.input.datasets)
     evaluations = with_observations(read_frames(snakemake.input.scores), params.observations)
-    runs = run_scores(evaluations)
-    if params.criteria:
-        summary = score_cells(summarise_scores(runs), scale=scale, units=units)
-        criteria = with_data(summary, data)
-        behaviour = read_frames(snakemake.input.datasets)
-        figure = sparsity_figure(criteria, behaviour, params.criteria)
-        write_figure(figure, criteria, output.criteria)
     level = shown_level(evaluations, params.sparsity)
-    curves = with_data(curves_long(evaluations, scale, units, level), data)
+    runs = run_scores(evaluations)
+    cells = partial(score_cells, evaluations=evaluations, datasets=datasets, scale=params.scale)
+    if params.criteria:
+        criteria = cells(summarise_scores(runs))
+        figure = sparsity_figure(criteria, datasets, params.criteria)
+        write_figure(figure, criteria, output.criteria)
+    curves = cells(curves_long(evaluations, level))
     write_figure(curves_figure(curves), curves, output.curves)
-    scores = with_data(scores_long(runs, sparsity_percent=level, scale=scale, units=units), data)
+    scores = cells(scores_long(runs, level))
     write_table(scores, scores_table(scores), output.scores)
-    compared = with_data(comparisons_long(runs, scale=scale, units=units), data)
+    compared = cells(comparisons_long(runs), unit=POINTS)
     write_table(compared, comparisons_table(compared), output.comparisons)

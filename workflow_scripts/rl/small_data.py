@@ -3,12 +3,11 @@
 from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.report.palette import write_figure
-from triptych.rl.report.scores import with_data
-from triptych.rl.report.small_data import small_figure, small_long, small_scores
+from triptych.rl.report.figures import small_figure
+from triptych.rl.report.scores import run_scores, score_cells, small_long
 
 with job(snakemake):
-    params = snakemake.params
-    runs = small_scores(read_frames(snakemake.input.scores))
-    long = with_data(small_long(runs, scale=params.scale, units=params.units), params.data)
-    figure = small_figure(long, read_frames(snakemake.input.datasets))
-    write_figure(figure, long, snakemake.output)
+    evaluations, datasets = (read_frames(snakemake.input[name]) for name in ("scores", "datasets"))
+    long = small_long(run_scores(evaluations))
+    long = score_cells(long, evaluations, datasets, scale=snakemake.params.scale)
+    write_figure(small_figure(long, datasets), long, snakemake.output)

@@ -33,7 +33,7 @@ def test_the_probability_of_improvement_is_mann_and_whitneys_share_of_pairs():
 
 
 def test_every_two_methods_have_a_difference_with_scipys_interval(runs):
-    long = comparisons_long(runs, scale="test", units={})
+    long = comparisons_long(runs)
     pairs = long[["first", "second"]].drop_duplicates()
     assert len(pairs) == 15  # of six methods
     key = {"algorithm": "BC", "first": "snip", "second": "shuffled", "task": "hopper"}
@@ -49,13 +49,13 @@ def test_every_two_methods_have_a_difference_with_scipys_interval(runs):
 
 def test_a_variant_stands_beside_the_default_with_scipys_interval():
     of = run_scores(synthetic.with_a_variant())
-    long = variants_long(of, scale="test", units={})
+    long = synthetic.cells(variants_long(of))
     assert set(long["pruning"]) == {"iterated"} and set(long["method"]) == {"snip", "grasp"}
     assert np.allclose(long["gap"], 0.5) and np.allclose(long["value"], long["default"] + 0.5)
     shifted = of.copy()
     own = shifted["pruning"] == "iterated"
     shifted.loc[own, "score"] += np.random.default_rng(0).normal(0, 3, own.sum())
-    cell = variants_long(shifted, scale="test", units={}).iloc[0]
+    cell = variants_long(shifted).iloc[0]
     same = (shifted[list(KEY)] == cell[list(KEY)]).all(axis=1)
     x, y = (
         shifted[same & (shifted["pruning"] == name)].sort_values("seed")["score"]

@@ -12,13 +12,16 @@ from triptych.rl.report.memory import break_even_percent, memory_figure, sizes_l
 from triptych.rl.report.scores import run_scores, summarise_scores
 
 PUBLISHED = pd.DataFrame(
-    {"method": ["Dense Model"], "actor_mb": [0.5287], "critic_mb": [1.0], "vae_mb": [4.7]}
+    {
+        **{"method": ["dense"], "sparsity_percent": [0], "format": ["dense"]},
+        **{"network": ["actor"], "published": [0.5287]},
+    }
 )
 
 
 @pytest.fixture(scope="module")
 def summary() -> pd.DataFrame:
-    return summarise_scores(run_scores(synthetic.scores()))
+    return synthetic.cells(summarise_scores(run_scores(synthetic.scores())))
 
 
 def line(axes, label):
@@ -43,8 +46,8 @@ def test_shares_are_drawn_where_they_are_and_emptied_layers_on_the_edge():
     long = layers_long(synthetic.layers(), sparsity_percent=95, scale="demo")
     figure = layers_figure(long)
     axes = figure.axes[0]
-    crosses = [item for item in axes.lines if item.get_marker() == "x"]
-    assert [list(item.get_xdata()) for item in crosses] == [[FLOOR["share"]]]
+    crosses = [item.get_xdata() for item in axes.lines if item.get_marker() == "x"]
+    assert [*np.concatenate(crosses)] == [FLOOR["share"]]
     names = [text.get_text() for text in axes.get_yticklabels()]
     assert names[0] == "Actor  l1" and names[-1] == "Decoder  d3" and len(names) == 16
     # The dense count stands beside each layer.
@@ -82,7 +85,7 @@ def test_the_break_even_is_that_of_the_files(width):
 
 def test_learning_curves_draw_each_evaluation_of_dense_and_of_one_sparsity():
     scores = synthetic.scores()
-    long = curves_long(scores, "demo", {}, 95)
+    long = synthetic.cells(curves_long(scores, 95))
     assert set(long["sparsity_percent"]) == {0, 95}
     run = {"task": "hopper", "algorithm": "BC", "method": "dense"}
     one = scores[(scores[list(run)] == list(run.values())).all(axis=1)]

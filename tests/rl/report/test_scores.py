@@ -9,6 +9,7 @@ from triptych.rl.report.scores import (
     run_scores,
     summarise_scores,
 )
+from triptych.rl.tasks.task import NORMALISED
 
 
 def evaluations(curves: dict[tuple[str, int, int], list[float]]) -> pd.DataFrame:
@@ -17,7 +18,7 @@ def evaluations(curves: dict[tuple[str, int, int], list[float]]) -> pd.DataFrame
         [
             (
                 *("hopper", "normalised", method, sparsity, seed),
-                *("BC", 100 * (i + 1), episode, 0.0, score + shift, 9, "default"),
+                *("BC", 100 * (i + 1), episode, 0.0, score + shift, 9, "default", NORMALISED),
             )
             for (method, sparsity, seed), curve in curves.items()
             for i, score in enumerate(curve)

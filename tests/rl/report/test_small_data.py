@@ -1,17 +1,25 @@
 """Where data are few: what is compared, by numbers worked out by hand."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import stats
 from synthetic import few_scores
 
-from triptych.rl.report.small_data import small_facts, small_long, small_scores, sparsity_helps
+from triptych.rl.report.claims_facts import small_facts
+from triptych.rl.report.claims_scores import sparsity_helps
+from triptych.rl.report.scores import run_scores, small_long
 
 TASKS = ("hopper", "walker2d", "halfcheetah")
 
 
+def judged(gain):
+    return sparsity_helps(SimpleNamespace(small=run_scores(few_scores(gain))))
+
+
 def test_a_cell_is_the_mean_of_its_seeds_with_students_interval():
-    long = small_long(small_scores(few_scores(lambda seed: seed)), scale="s", units={})
+    long = small_long(run_scores(few_scores(lambda seed: seed)))
     cell = long[(long["task"] == "hopper") & (long["algorithm"] == "IQL")]
     cell = cell[(cell["trained_on"] == 1000) & (cell["method"] == "snip")].iloc[0]
     scores = np.array([20.5, 21.5, 22.5])
@@ -21,7 +29,7 @@ def test_a_cell_is_the_mean_of_its_seeds_with_students_interval():
 
 
 def test_the_claim_is_judged_on_few_transitions_alone():
-    finding = sparsity_helps(small_scores(few_scores(lambda seed: 5 + seed)), 95)
+    finding = judged(lambda seed: 5 + seed)
     assert not finding.failures and not finding.unclear
     half = stats.t.ppf(0.975, 2) / np.sqrt(3)
     assert f"IQL [{6 - half:+.1f}, {6 + half:+.1f}]" in finding.interval
@@ -29,13 +37,12 @@ def test_the_claim_is_judged_on_few_transitions_alone():
 
 
 def test_it_fails_where_pruned_scores_less_and_is_unclear_where_the_interval_holds_zero():
-    worse = sparsity_helps(small_scores(few_scores(lambda seed: -5 - seed)), 95)
-    noisy = sparsity_helps(small_scores(few_scores(lambda seed: 9 * (seed - 1))), 95)
+    worse, noisy = judged(lambda seed: -5 - seed), judged(lambda seed: 9 * (seed - 1))
     assert len(worse.failures) == 2 and len(noisy.unclear) == 2
 
 
 def test_its_facts_name_the_algorithms_and_tasks_that_were_run_both_ways_on_few():
-    runs = small_scores(few_scores(lambda seed: 0, algorithms=("IQL",)))
+    runs = run_scores(few_scores(lambda seed: 0, algorithms=("IQL",)))
     assert small_facts(runs) == {f"IQL {task}" for task in TASKS}
     assert not small_facts(runs[runs["trained_on"] > 1000])
     assert not small_facts(runs[runs["method"] == "snip"])

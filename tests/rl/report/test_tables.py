@@ -98,9 +98,7 @@ def test_a_cell_says_how_many_seeds_are_left_after_a_divergence():
     first = scores["seed"].min()
     gone = (scores["task"] == "hopper") & (scores["method"] == "snip") & (scores["seed"] == first)
     scores.loc[gone & (scores["sparsity_percent"] == 95), "score_normalised"] = float("nan")
-    table = scores_table(
-        scores_long(run_scores(scores), sparsity_percent=95, scale="demo", units={})
-    )
+    table = scores_table(synthetic.cells(scores_long(run_scores(scores), 95)))
     seeds = scores["seed"].nunique()
     hopper = {row[0]: row[1] for row in table.rows}
     assert hopper["BCQ, SNIP"].endswith(f"({seeds - 1} of {seeds} seeds)")
@@ -109,9 +107,10 @@ def test_a_cell_says_how_many_seeds_are_left_after_a_divergence():
 
 
 def test_success_rates_are_told_apart():
-    runs = run_scores(synthetic.scores())
-    runs["score"] = runs["score"] / 100
-    long = scores_long(runs, sparsity_percent=95, scale="demo", units={"hopper": "return"})
+    scores = synthetic.scores()
+    scores["score_normalised"] /= 100
+    scores["unit"] = scores["unit"].mask(scores["task"] == "hopper", "return")
+    long = synthetic.cells(scores_long(run_scores(scores), 95), scores)
     cells = scores_table(long).rows[0][1:]
     assert re.fullmatch(r"0\.\d{3} \[-?\d\.\d{3}, \d\.\d{3}\]", cells[0])
     assert re.match(r"-?\d\.\d ", cells[2])  # normalised scores keep one decimal
@@ -119,7 +118,7 @@ def test_success_rates_are_told_apart():
 
 def test_two_seeds_show_no_interval_not_even_over_all_tasks():
     runs = run_scores(synthetic.scores(seeds=range(2)))
-    rows = scores_table(scores_long(runs, sparsity_percent=95, scale="demo", units={})).rows
+    rows = scores_table(synthetic.cells(scores_long(runs, 95))).rows
     assert not [cell for row in rows for cell in row[1:] if "[" in cell]
 
 

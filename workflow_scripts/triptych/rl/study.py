@@ -33,7 +33,7 @@ def predictions(workflow: Any, on_gpu: bool) -> dict[str, Unmet]:
 def glance(files: Files, settings: Mapping[str, Any]) -> Glance:
     """The study's part of the first screen."""
     frames = {name: read_frames(files[name]) for name in ("table1", "scores", "latency")}
-    return page.glance(**frames, units=settings["units"])
+    return page.glance(**frames)
 
 
 def sections(

@@ -24,13 +24,20 @@ class Workflow:
 
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
         self.config = config["rl"]
-        self._downloads = sources["d4rl"]["files"]
+        downloads, entries = sources["d4rl"]["files"], self.config["tasks"]
         self._runs = runs_of(self.config)
-        tables.check(self.config, self._runs, self._downloads)
-        self.tasks = list(self.config["tasks"])
-        self.units = tables.units_of(self.config["tasks"])
-        entries = self.config["tasks"].items()
-        self.data = {name: tables.data_source(entry) for name, entry in entries}
+        tables.check(self.config, self._runs, downloads)
+        self.tasks = list(entries)
+        self.data = {task: tables.data_source(entry) for task, entry in entries.items()}
+        self._d4rl = {
+            task: tables.d4rl_file(task, entry)
+            for task, entry in entries.items()
+            if entry["source"] == "d4rl"
+        }
+        self.downloads = {name: downloads[name] for name in self._d4rl.values()}
+        """Entries of resources/sources.yaml that this run downloads, by name."""
+        self.d4rl_digests = [entry["sha256"] for entry in downloads.values()]
+        """SHA-256 of each of D4RL's files."""
         self.timed = self._timed_run()
         self.figures = (
             *self.paper_figures,
@@ -159,15 +166,14 @@ class Workflow:
 
         BC comes before BCQ: only its decoder reads observations.
         """
-        both: dict[str, str] = {}
-        for name, sweep in self.config["sweeps"].items():
-            runs = self.select(sweep=name, sparsity_percent=self.config["shown_sparsity"])
-            kinds = {run["observations"] for run in runs if run["method"] not in CONTROLS}
-            if len(kinds) == len(OBSERVATIONS):
-                both |= {name: networks_name(sweep["widths"], name) for name in sweep["algorithms"]}
+        level = self.config["shown_sparsity"]
         for algorithm in ("BC", *ALGORITHMS):
-            if algorithm in both:
-                return {"algorithm": algorithm, "networks": both[algorithm]}
+            for name, sweep in self.config["sweeps"].items():
+                runs = self.select(sweep=name, sparsity_percent=level)
+                kinds = {run["observations"] for run in runs if run["method"] not in CONTROLS}
+                if algorithm in sweep["algorithms"] and len(kinds) == len(OBSERVATIONS):
+                    networks = networks_name(sweep["widths"], algorithm)
+                    return {"algorithm": algorithm, "networks": networks}
         return {}
 
     @property
@@ -177,13 +183,10 @@ class Workflow:
         return {name: values for name, values in known if self.select(pruning=name)}
 
     @property
-    def variant_runs(self) -> list[Run]:
-        """The runs of the variants, and those of the default pruning beside them."""
+    def varied_runs(self) -> list[Run]:
+        """The trained runs by variants of the pruning."""
         usual = self.select(observations=self.config["observations"])
-        varied = [run for run in usual if run["pruning"] != DEFAULT]
-        cells = {(run["method"], run["sparsity_percent"]) for run in varied}
-        default = self.shown()
-        return varied + [r for r in default if (r["method"], r["sparsity_percent"]) in cells]
+        return [run for run in usual if run["pruning"] != DEFAULT]
 
     @property
     def table1_task(self) -> str:
@@ -200,6 +203,10 @@ class Workflow:
     def claims(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
         """Files and settings by which the claims are decided."""
         runs, measured = self.select(pruning=DEFAULT), self.measured()
+        optional = {
+            "small": self.files("scores.csv", self.select(small=True)),
+            "varied": self.files("scores.csv", self.varied_runs),
+        }
         files = {
             "scores": self.files("scores.csv", runs),
             "trained_layers": self.files("layers.csv", runs),
@@ -207,12 +214,8 @@ class Workflow:
             "sizes": self.files("sizes.csv", measured),
             "latency": [f"results/rl/{self.timed['task']}/latency.csv"],
             "datasets": self.datasets,
+            **{name: paths for name, paths in optional.items() if paths},
         }
-        if few := self.select(small=True):
-            files["small"] = self.files("scores.csv", few)
-        varied = self.select(observations=self.config["observations"])
-        if varied := [run for run in varied if run["pruning"] != DEFAULT]:
-            files["varied"] = self.files("scores.csv", varied)
         settings = {
             "variants": self.variants,
             "precision": self.config["training"]["precision"],
@@ -237,11 +240,7 @@ class Workflow:
             "latency": ["results/tables/rl_inference.csv"],
             "datasets": self.datasets,
         }
-        return files, {
-            "latency_task": self.timed["task"],
-            "variants": self.variants,
-            "units": self.units,
-        }
+        return files, {"latency_task": self.timed["task"], "variants": self.variants}
 
     def facts(self) -> dict[str, str]:
         """The scale and settings of the runs, for the head of the page."""
@@ -287,23 +286,11 @@ class Workflow:
         task = self.config["tasks"][wildcards.task]
         return task.get("path") or f"results/rl/{wildcards.task}/{task['source']}.hdf5"
 
-    @property
-    def d4rl_digests(self) -> list[str]:
-        """SHA-256 of each of D4RL's files."""
-        return [entry["sha256"] for entry in self._downloads.values()]
-
     def download(self, wildcards: Any) -> dict[str, Any]:
         """D4RL's file of a task: its name, and its url, size, ... of resources/sources.yaml."""
-        name = tables.d4rl_file(wildcards.task, self.config["tasks"][wildcards.task])
-        entry = self._downloads[name]
+        name = self._d4rl[wildcards.task]
+        entry = self.downloads[name]
         return {**entry, "name": name, "mirrors": [entry["mirror"]]}
-
-    @property
-    def downloads(self) -> dict[str, dict[str, Any]]:
-        """Entries of resources/sources.yaml that this run downloads, by name."""
-        entries = self.config["tasks"].items()
-        names = [tables.d4rl_file(task, e) for task, e in entries if e["source"] == "d4rl"]
-        return {name: self._downloads[name] for name in names}
 
 
 def _units(widths: Mapping[str, Any]) -> str:

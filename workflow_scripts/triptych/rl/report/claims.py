@@ -5,11 +5,13 @@ from functools import partial
 
 from triptych.report.claims import ENOUGH_DATA, AllOf, AtLeast, Claim, IsTrue, Need, OneOf
 from triptych.rl.report.claims_facts import (
+    FEW,
     GROUPS,
     MILLION,
     OF_SCORES,
     PAIRS,
     PAPER_SEEDS,
+    SMALL_ALGORITHMS,
     SPARSITIES,
     SPARSITY,
     TASKS,
@@ -23,8 +25,7 @@ from triptych.rl.report.claims_masks import (
     last_layer_keeps_most,
     memory_shrinks_four_times,
     patterns_are_alike,
-    sparse_inference_is_faster,
-    sparse_training_is_faster,
+    sparse_kernels_are_faster,
 )
 from triptych.rl.report.claims_scores import (
     KEEPS,
@@ -36,9 +37,8 @@ from triptych.rl.report.claims_scores import (
     keeps_score_at_every_sparsity,
     normalising_makes_it_work,
     other_prunings_do_not_help,
+    sparsity_helps,
 )
-from triptych.rl.report.small_data import ALGORITHMS as SMALL_ALGORITHMS
-from triptych.rl.report.small_data import FEW, sparsity_helps
 
 DENSE_KERNELS = ("numpy dense", "torch dense")
 PAPER_DEPTHS = {
@@ -174,7 +174,7 @@ CLAIMS = (
             AllOf("kernels", "NumPy's and PyTorch's dense kernels", DENSE_KERNELS),
             AtLeast("rounds", "5 rounds of timing", 5),
         ),
-        sparse_inference_is_faster,
+        partial(sparse_kernels_are_faster, training=False),
     ),
     Claim(
         "rl-ours-sensors",
@@ -208,7 +208,7 @@ CLAIMS = (
             ),
             _DATA[1],
         ),
-        lambda run: sparsity_helps(run.small, SPARSITY),
+        sparsity_helps,
     ),
     Claim(
         "rl-ours-sparse-training",
@@ -222,6 +222,6 @@ CLAIMS = (
             AllOf("updates timed", f"updates timed at {SPARSITY}% sparsity", UPDATES),
             AtLeast("rounds", "5 rounds of timing", 5),
         ),
-        sparse_training_is_faster,
+        partial(sparse_kernels_are_faster, training=True),
     ),
 )

@@ -19,7 +19,6 @@ from triptych.rl.report.scores import (
     run_scores,
     with_observations,
 )
-from triptych.rl.report.small_data import small_facts, small_scores
 from triptych.rl.tasks.config import data_source
 from triptych.rl.tasks.sweep import algorithms_of, runs_of
 
@@ -27,7 +26,6 @@ METHODS = ("snip", "grasp")
 SHUFFLED = {"snip": "shuffled", "grasp": "shuffled_grasp"}
 TASKS = ("hopper", "walker2d", "halfcheetah")
 PAIRS = [*product(TASKS, METHODS)]
-NETWORKS = ("actor", "critic", "vae")
 GROUPS = ("actor", "critic", "decoder")
 SPARSITY = 95
 SPARSITIES = (10, 30, 50, 70, 80, 90, 95)
@@ -37,6 +35,10 @@ OF_SCORES = ("BC", "BCQ")
 """Algorithms whose scores the claims compare."""
 UPDATES = ("BC update", "BCQ update")
 """Parts of the latencies that are no acting but training."""
+FEW = 10_000
+"""The most transitions that the claim on few data calls few."""
+SMALL_ALGORITHMS = ("TD3+BC", "IQL")
+"""Those of that claim, as in later work of the paper's first author (arXiv 2506.17155)."""
 PAPER_WIDTHS = ([400, 300], [400, 300], 750)
 """Hidden units of actor, critic and VAE (sfujim/BCQ's)."""
 PAPER_LAYERS = {("actor", "l2"): 120_000, ("critic", "l2"): 120_000, ("vae", "d2"): 562_500}
@@ -49,19 +51,19 @@ MILLION = 1_000_000
 class Run:
     """Data that the claims compare.
 
-    scores: as `run_scores` returns them, on the usual observations; seen: on both. layers, sizes:
-    of the measured networks. latency: as `latency_long` returns it. small: as `small_scores`
-    returns it. varied: scores by other prunings, whose settings are `variants`. behaviour:
-    normalised score of the policy behind each task's data.
+    scores: as `run_scores` returns them, on the usual observations; seen: on both; varied: with
+    those by other prunings, whose settings are `variants`; small: on few transitions. layers,
+    sizes: of the measured networks. latency: as `latency_long` returns it. behaviour: normalised
+    score of the policy behind each task's data.
     """
 
     scores: pd.DataFrame
     seen: pd.DataFrame
+    varied: pd.DataFrame
+    small: pd.DataFrame
     layers: pd.DataFrame
     sizes: pd.DataFrame
     latency: pd.DataFrame
-    small: pd.DataFrame
-    varied: pd.DataFrame
     variants: Mapping[str, Mapping[str, Any]]
     behaviour: Mapping[str, float]
 
@@ -73,23 +75,22 @@ def read_run(
     `Workflow.claims` names."""
     of = {name: frame[frame["task"].isin(TASKS)] for name, frame in frames.items()}
     kind, data = settings["observations"], of["datasets"]
-    scores, layers, sizes = (
-        with_observations(of[name], kind) for name in ("scores", "layers", "sizes")
-    )
+    layers, sizes = (with_observations(of[name], kind) for name in ("layers", "sizes"))
+    evaluations = pd.concat([of["scores"], of.get("varied")])
+    runs = run_scores(evaluations)
     none = pd.DataFrame(columns=[*RUN, "trained_on", "score"])
-    varied = of.get("varied", of["scores"][:0])
     run = Run(
-        scores=run_scores(scores),
-        seen=run_scores(default_pruning(of["scores"])),
+        scores=with_observations(runs, kind),
+        seen=default_pruning(runs),
+        varied=runs[runs["observations"] == kind],
+        small=run_scores(of["small"]) if "small" in of else none,
         layers=layers,
         sizes=sizes,
         latency=latency_long(of["latency"], scale=""),
-        small=small_scores(of["small"]) if "small" in of else none,
-        varied=run_scores(varied[varied["observations"] == kind]),
-        variants=settings.get("variants", {}),
+        variants=settings["variants"],
         behaviour=dict(zip(data["task"].astype(str), data["score_normalised_mean"], strict=True)),
     )
-    last = last_policies(pd.concat([of["scores"], varied])).groupby(RUN, as_index=False)
+    last = last_policies(evaluations).groupby(RUN, as_index=False)
     trained = last.agg(updates=("update", "max"), episodes=("episode", "nunique"))
     networks = of["trained_layers"]["networks"]
     wide = {
@@ -246,6 +247,16 @@ def _time_facts(latency: pd.DataFrame) -> dict[str, Any]:
         "actor timed": bool(sparse.index.isin(actor.index).any()),
         "updates timed": set(sparse["part"]) & set(UPDATES),
     }
+
+
+def small_facts(runs: pd.DataFrame) -> set[str]:
+    """Algorithm and task of the runs on few transitions, dense and by SNIP, of one seed or more.
+
+    runs: algorithm, task, method, trained_on.
+    """
+    few = runs[(runs["trained_on"] <= FEW) & runs["method"].isin([DENSE, "snip"])]
+    both = few.groupby(["algorithm", "task"])["method"].nunique() == 2
+    return {f"{algorithm} {task}" for algorithm, task in both.index[both]}
 
 
 def at_paper_widths(layers: pd.DataFrame) -> bool:

@@ -1,28 +1,29 @@
 """Comparisons of scores that claims judge."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 
 import numpy as np
 import pandas as pd
 
 from triptych.report.claims import Finding
-from triptych.report.palette import label
-from triptych.report.statistics import Interval, difference_interval, mean_interval
+from triptych.report.statistics import Interval, mean_interval
 from triptych.rl.methods import DENSE
 from triptych.rl.report.claims_facts import (
+    FEW,
     METHODS,
     OF_SCORES,
     PAIRS,
     SHUFFLED,
+    SMALL_ALGORITHMS,
     SPARSITIES,
     SPARSITY,
     TASKS,
     Run,
 )
-from triptych.rl.report.labels import METHOD_LABELS, TASK_LABELS
-from triptych.rl.report.scores import ratio_to_dense, seed_scores, with_observations
-from triptych.rl.report.tables import described, improvement
+from triptych.rl.report.labels import ALL_TASKS, METHOD_LABELS, TASK_LABELS
+from triptych.rl.report.scores import CELL, INTERVAL, RATIO, gap, paired, summarise_scores
+from triptych.rl.report.tables import beside_default, comparisons_long, described
 
 KEEPS = 0.9
 LEARNED = 0.9
@@ -33,31 +34,44 @@ EXCEPTED = ("BCQ", "hopper")
 """Algorithm and task that lose their score in the paper, too."""
 
 
+def listed(intervals: Mapping[str, Interval], digits: int, sign: str = "") -> tuple[str, str]:
+    """Estimates, and ends of intervals, each behind its name."""
+    estimates = [f"{name} {one.estimate:{sign}.{digits}f}" for name, one in intervals.items()]
+    ends = [f"{name} {one.ends(digits, sign)}" for name, one in intervals.items()]
+    return ", ".join(estimates), ", ".join(ends)
+
+
+def require_all(
+    found: Finding,
+    intervals: Mapping[str, Interval],
+    side: Callable[[Interval], int],
+    claimed: str,
+) -> None:
+    """Note the intervals that don't lie on the claimed side. claimed: what each does, in words."""
+    for name, interval in intervals.items():
+        failure = f"{name} does not {claimed}"
+        found.require(side(interval), failure, f"{name} does not clearly {claimed}")
+
+
 def keeps_score(run: Run, algorithm: str, losing: str = "") -> Finding:
     """Ratios to the dense score at SPARSITY (Figures 1 and 2). losing: the task whose ratio must be
     clearly below 1; on all others it must clearly be at least KEEPS."""
     found = Finding()
     ratios = _ratios(run, algorithm, TASKS, (SPARSITY,), found)
     known = {key: ratio for key, ratio in ratios.items() if not np.isnan(ratio.estimate)}
-    missing = [f"{pair_name(*key)} was not run" for key in ratios if key not in known]
-    found.obstacles[:0] = missing
-    for key, ratio in sorted(known.items(), key=lambda item: item[0][0] == losing):
-        if key[0] == losing:
-            verb, side = "lose", loses(ratio) - keeps(ratio)
-        else:
-            verb, side = "keep", keeps(ratio) - (ratio.high < KEEPS)
-        name = pair_name(*key)
-        found.require(side, f"{name} does not {verb} its score", f"{name} may not {verb} its score")
-    found.measured = "Ratio to dense: " + ", ".join(
-        f"{pair_name(*key)} {ratio.estimate:.2f}" for key, ratio in known.items()
-    )
-    found.interval = ", ".join(f"{pair_name(*key)} {ratio.ends()}" for key, ratio in known.items())
+    found.obstacles[:0] = [f"{pair_name(*key)} was not run" for key in ratios if key not in known]
+    for key, ratio in known.items():
+        lost = key[0] == losing
+        claimed = "lose its score" if lost else "keep its score"
+        require_all(found, {pair_name(*key): ratio}, loses if lost else keeps, claimed)
+    shown, found.interval = listed({pair_name(*key): r for key, r in known.items()}, 2)
+    found.measured = f"Ratio to dense: {shown}"
     return found
 
 
 def keeps_score_at_every_sparsity(run: Run) -> Finding:
     """Ratios to the dense score at each of SPARSITIES (Section 4), without EXCEPTED."""
-    found, measured, intervals = Finding(), [], []
+    found, least = Finding(), {}
     for algorithm in OF_SCORES:
         tasks = [task for task in TASKS if (algorithm, task) != EXCEPTED]
         ratios = {
@@ -65,16 +79,12 @@ def keeps_score_at_every_sparsity(run: Run) -> Finding:
             for key, ratio in _ratios(run, algorithm, tasks, SPARSITIES, found).items()
             if not np.isnan(ratio.estimate)
         }
-        for name, ratio in ratios.items():
-            side = keeps(ratio) - (ratio.high < KEEPS)
-            text = f"keep the score of {name}"
-            found.require(side, f"does not {text}", f"may not {text}")
+        require_all(found, ratios, keeps, "keep its score")
         if ratios:
-            least = min(ratios, key=lambda name: ratios[name].estimate)
-            measured.append(f"{least} {ratios[least].estimate:.2f}")
-            intervals.append(f"{least} {ratios[least].ends()}")
-    found.measured = f"Least ratio to dense: {', '.join(measured)}"
-    found.interval = ", ".join(intervals)
+            name = min(ratios, key=lambda name: ratios[name].estimate)
+            least[name] = ratios[name]
+    shown, found.interval = listed(least, 2)
+    found.measured = f"Least ratio to dense: {shown}"
     return found
 
 
@@ -85,120 +95,107 @@ def _ratios(
 
     Tasks on which the dense policies learned nothing are left out, which `found` notes.
     """
-    unlearned = not_learned(run, algorithm, tasks)
+    scores = summarise_scores(run.scores[run.scores["algorithm"] == algorithm]).set_index(CELL[:3])
+    unlearned = _not_learned(run, algorithm, tasks, scores)
     few = len(tasks) - len(unlearned) < LEARNING_TASKS
     (found.obstacles if few else found.partly).extend(unlearned.values())
-    return {
-        key: ratio_to_dense(run.scores, *key, algorithm)
-        for key in product(tasks, METHODS, levels)
-        if key[0] not in unlearned
-    }
+    keys = [*product([task for task in tasks if task not in unlearned], METHODS, levels)]
+    ratios = scores.reindex(keys)[[*RATIO]].to_numpy().tolist()
+    return {key: Interval(*ratio) for key, ratio in zip(keys, ratios, strict=True)}
 
 
-def other_prunings_do_not_help(run: Run) -> Finding:
-    """Scores by other batches and iterations less those of the default pruning (Section 4)."""
-    found, measured, intervals = Finding(), [], []
-    for algorithm, (name, settings), method in product(OF_SCORES, run.variants.items(), METHODS):
-        varied = run.varied[run.varied["pruning"] == name]
-        gaps = pd.DataFrame(
-            {
-                task: seed_scores(varied, task, method, SPARSITY, algorithm)
-                - seed_scores(run.scores, task, method, SPARSITY, algorithm)
-                for task in TASKS
-            }
-        ).dropna()
-        if gaps.empty or not (changed := described(method, settings)):
-            continue
-        gap = mean_interval(gaps.mean(axis=1).to_numpy())
-        text = f"{algorithm} {label(METHOD_LABELS, method)} by {changed}"
-        measured.append(f"{text} {gap.estimate:+.1f}")
-        intervals.append(f"{text} {gap.ends(1, '+')}")
-        if gap.side() > 0:
-            found.failures.append(f"{text} scores more")
-    found.measured = (
-        f"Points more than by the default pruning, mean over tasks: {', '.join(measured)}"
-    )
-    found.interval = ", ".join(intervals)
-    return found
-
-
-def keeps(ratio: Interval) -> bool:
-    """Whether the interval shows that at least KEEPS of the dense score is kept."""
-    return bool(ratio.low >= KEEPS)
-
-
-def loses(ratio: Interval) -> bool:
-    """Whether the ratio is below KEEPS and the interval excludes an equal score."""
-    return bool(ratio.estimate < KEEPS and ratio.high < 1)
-
-
-def not_learned(run: Run, algorithm: str, tasks: Sequence[str]) -> dict[str, str]:
+def _not_learned(
+    run: Run, algorithm: str, tasks: Sequence[str], scores: pd.DataFrame
+) -> dict[str, str]:
     """Tasks whose dense policies learned nothing that could be lost, each with the reason."""
     reasons = {}
     for task in tasks:
-        dense = seed_scores(run.scores, task, DENSE, 0, algorithm)
-        name = f"the dense {algorithm} on {label(TASK_LABELS, task)}"
-        expert = run.behaviour.get(task, np.inf)
-        if dense.empty:
+        name = f"the dense {algorithm} on {TASK_LABELS[task]}"
+        dense, expert = scores.reindex([(task, DENSE, 0)]).iloc[0], run.behaviour.get(task, np.inf)
+        spread = dense["maximum"] - dense["minimum"]
+        if pd.isna(dense["value"]):
             reasons[task] = f"{name} was not run"
-        elif not dense.mean() >= LEARNED * expert:
-            part = f"({dense.mean():.0f} of {expert:.0f})"
+        elif not dense["value"] >= LEARNED * expert:
+            part = f"({dense['value']:.0f} of {expert:.0f})"
             reasons[task] = f"{name} does not reach {LEARNED:.0%} of the data's policy {part}"
-        elif (spread := dense.max() - dense.min()) >= STEADY:
+        elif spread >= STEADY:
             reasons[task] = f"{name} differs by {spread:.0f} points from seed to seed"
     return reasons
 
 
-def normalising_makes_it_work(run: Run) -> Finding:
-    """Gain of pruned BC by normalised observations, less the gain of dense BC."""
-    found, measured, intervals = Finding(), [], []
-    for task, method in PAIRS:
-        name = pair_name(task, method)
-        gained = _gained(run.seen, task, method, SPARSITY)
-        more = (gained - _gained(run.seen, task, DENSE, 0)).dropna()
-        if more.empty:
-            found.obstacles.append(f"{name} has no scores on raw and on normalised observations")
-            continue
-        gap = mean_interval(more.to_numpy())
-        measured.append(f"{name} {gained.mean():+.0f} (dense {(gained - more).mean():+.0f})")
-        intervals.append(f"{name} {gap.ends(0, '+')}")
-        text = "gain more than the dense network"
-        found.require(gap.side(), f"{name} does not {text}", f"{name} does not clearly {text}")
-    found.measured = "Points that BC gains by normalised observations: " + ", ".join(measured)
-    found.interval = f"Gained beyond dense: {', '.join(intervals)}" if intervals else ""
+def keeps(ratio: Interval) -> int:
+    """1 where the interval shows that at least KEEPS of the dense score is kept, -1 where less."""
+    return int(ratio.low >= KEEPS) - int(ratio.high < KEEPS)
+
+
+def loses(ratio: Interval) -> int:
+    """1 where the ratio is below KEEPS and its interval excludes an equal score, -1 where the score
+    is kept."""
+    return int(ratio.estimate < KEEPS and ratio.high < 1) - int(ratio.low >= KEEPS)
+
+
+def other_prunings_do_not_help(run: Run) -> Finding:
+    """Scores by other batches and iterations less those of the default pruning (Section 4)."""
+    found, gaps = Finding(), {}
+    pairs = beside_default(run.varied[run.varied["sparsity_percent"] == SPARSITY])
+    pairs = pairs.assign(gap=pairs["score"] - pairs["other"])
+    for algorithm, pruning, method in product(OF_SCORES, run.variants, METHODS):
+        cell = pairs[(pairs["algorithm"] == algorithm) & (pairs["pruning"] == pruning)]
+        cell = cell[cell["method"] == method].pivot(index="seed", columns="task", values="gap")
+        by_seed = cell.reindex(columns=[*TASKS]).dropna().mean(axis=1)
+        changed = described(method, run.variants[pruning])
+        if len(by_seed) and changed:
+            name = f"{algorithm} {METHOD_LABELS[method]} by {changed}"
+            gaps[name] = mean_interval(by_seed)
+    found.failures = [f"{name} scores more" for name, more in gaps.items() if more.side() > 0]
+    shown, found.interval = listed(gaps, 1, "+")
+    found.measured = f"Points more than by the default pruning, mean over tasks: {shown}"
     return found
 
 
-def _gained(runs: pd.DataFrame, task: str, method: str, sparsity: float) -> pd.Series:
-    """Score with normalised less that with raw observations, by seed."""
-    normalised, raw = (
-        seed_scores(with_observations(runs, kind), task, method, sparsity, "BC")
-        for kind in ("normalised", "raw")
-    )
-    return normalised - raw
+def normalising_makes_it_work(run: Run) -> Finding:
+    """Gain of pruned BC by normalised observations, less the gain of dense BC."""
+    found, measured, gaps = Finding(), [], {}
+    runs = run.seen[
+        (run.seen["algorithm"] == "BC") & run.seen["sparsity_percent"].isin([0, SPARSITY])
+    ]
+    normalised, raw = (runs[runs["observations"] == kind] for kind in ("normalised", "raw"))
+    gains = paired(normalised, raw, ["task", "method", "seed"], how="inner")
+    gains = gains.assign(gain=gains["score"] - gains["other"])
+    gains = gains.pivot(index=["task", "seed"], columns="method", values="gain")
+    gains = gains.reindex(columns=[DENSE, *METHODS]).reset_index("task")
+    for task, method in PAIRS:
+        name, of_task = pair_name(task, method), gains[gains["task"] == task]
+        both = of_task[[method, DENSE]].dropna()
+        if both.empty:
+            found.obstacles.append(f"{name} has no scores on raw and on normalised observations")
+            continue
+        measured.append(f"{name} {both[method].mean():+.0f} (dense {both[DENSE].mean():+.0f})")
+        gaps[name] = mean_interval(both[method] - both[DENSE])
+    require_all(found, gaps, Interval.side, "gain more than the dense network")
+    found.measured = "Points that BC gains by normalised observations: " + ", ".join(measured)
+    found.interval = f"Gained beyond dense: {listed(gaps, 0, '+')[1]}" if gaps else ""
+    return found
 
 
 def criteria_beat_their_shuffles(run: Run) -> Finding:
     """Probability that SNIP and GraSP score more than their masks shuffled within layers."""
     found, measured, intervals = Finding(), [], []
+    of_bc = (run.scores["algorithm"] == "BC") & (run.scores["sparsity_percent"] == SPARSITY)
+    long = comparisons_long(run.scores[of_bc]).set_index(["first", "second", "task"])[[*INTERVAL]]
     for method, control in SHUFFLED.items():
-        name = f"{label(METHOD_LABELS, method)} against {label(METHOD_LABELS, control)}"
-        scores = [
-            [seed_scores(run.scores, task, each, SPARSITY, "BC") for each in (method, control)]
-            for task in TASKS
-        ]
-        pairs = [own.align(other, join="inner") for own, other in scores]
-        if any(own.empty for own, _ in pairs):
+        name = f"{METHOD_LABELS[method]} against {METHOD_LABELS[control]}"
+        rows = long.reindex([(method, control, task) for task in (*TASKS, ALL_TASKS)])
+        if rows["value"].isna().any():
             found.obstacles.append(f"{name} has no scores on some task")
             continue
-        gaps = [difference_interval(*pair) for pair in pairs]
-        more = improvement(*zip(*scores, strict=True))
-        sides = [gap.side() for gap in gaps]
+        *gaps, more = (Interval(*row) for row in rows.to_numpy().tolist())
+        sides = [one.side() for one in gaps]
         measured.append(f"{name}: scores more with probability {more.estimate:.2f}")
         intervals.append(f"{name} {more.ends()}")
         intervals += [
-            f"{label(TASK_LABELS, task)} {gap.estimate:+.1f} {gap.ends(1, '+')}"
-            for task, gap in zip(TASKS, gaps, strict=True)
+            f"{TASK_LABELS[task]} {one.estimate:+.1f} {one.ends(1, '+')}"
+            for task, one in zip(TASKS, gaps, strict=True)
         ]
         worse = more.high < 0.5 or sides.count(-1) >= SOME_TASKS
         better = more.low > 0.5 and sides.count(1) >= SOME_TASKS
@@ -207,6 +204,28 @@ def criteria_beat_their_shuffles(run: Run) -> Finding:
     return found
 
 
+def sparsity_helps(run: Run) -> Finding:
+    """Score by SNIP less dense on few transitions, mean over tasks and numbers of transitions."""
+    found, measured, gaps = Finding(), [], {}
+    few = run.small[run.small["trained_on"] <= FEW]
+    snip, dense = (few[few["method"] == name] for name in ("snip", DENSE))
+    snip = snip[snip["sparsity_percent"] == SPARSITY]
+    pairs = paired(snip, dense, ["algorithm", "task", "trained_on", "seed"], how="inner")
+    for algorithm in SMALL_ALGORITHMS:
+        of_algorithm = pairs[pairs["algorithm"] == algorithm]
+        if of_algorithm.empty:
+            return Finding(obstacles=[f"{algorithm} was not run on few transitions"])
+        by_seed = of_algorithm.groupby("seed")[["score", "other"]].mean()
+        gaps[algorithm] = gap(by_seed)
+        name, mean = f"{algorithm} by SNIP", by_seed["other"].mean()
+        measured.append(f"{algorithm} {gaps[algorithm].estimate:+.1f} (dense {mean:.1f})")
+        require_all(found, {name: gaps[algorithm]}, Interval.side, "score more than dense")
+    shown = ", ".join(measured)
+    found.measured = f"SNIP at {SPARSITY}% less dense, {FEW:,} transitions or fewer: {shown}"
+    found.interval = listed(gaps, 1, "+")[1]
+    return found
+
+
 def pair_name(task: str, method: str, *_: int) -> str:
     """Task and method as a reader knows them."""
-    return f"{label(TASK_LABELS, task)} {label(METHOD_LABELS, method)}"
+    return f"{TASK_LABELS[task]} {METHOD_LABELS[method]}"

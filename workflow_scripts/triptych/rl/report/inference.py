@@ -3,7 +3,7 @@
 import pandas as pd
 
 from triptych.report.palette import label
-from triptych.report.tables import DASH, TIMES, Table, number, with_cells
+from triptych.report.tables import TIMES, Table, number, table_of, with_cells
 from triptych.rl.report.labels import TASK_LABELS
 
 # What a dense kernel's time depends on: not on the mask, since it multiplies zeros too.
@@ -30,25 +30,19 @@ def latency_long(latency: pd.DataFrame, *, scale: str) -> pd.DataFrame:
 def latency_table(long: pd.DataFrame, *, task: str) -> Table:
     """Lay out one task's latencies: a row a case, a column a kernel."""
     chosen = long[long["task"] == task]
-    names = [str(name) for name in dict.fromkeys(chosen["kernel"])]
-    kernels = sorted(names, key=lambda name: not name.endswith(" dense"))
-    columns = [("", "Part"), ("", "Batch"), *(("", str(kernel)) for kernel in kernels)]
-    rows = []
-    for _, cells in chosen.groupby(["part", "candidates", "batch"], sort=False):
-        case = cells.iloc[0]
-        line = [part_label(case["part"], int(case["candidates"])), f"{int(case['batch'])}"]
-        for kernel in kernels:
-            timed = cells.loc[cells["kernel"] == kernel, ["value", "speedup"]].to_numpy()
-            texts = [
-                f"{number(value, 1 if value < 100 else 0)} ({number(speedup, 2)}{TIMES})"
-                for value, speedup in timed
-            ]
-            line.append(texts[0] if texts else DASH)
-        rows.append(tuple(line))
-    sparsity = f"{chosen['sparsity_percent'].max():g}"
-    return Table(
+    dense_first = sorted(dict.fromkeys(chosen["kernel"]), key=lambda name: "dense" not in name)
+    cells = []
+    for cell in chosen.to_dict("records"):
+        row = (part_label(cell["part"], cell["candidates"]), f"{cell['batch']}")
+        time = number(cell["value"], 1 if cell["value"] < 100 else 0)
+        text = f"{time} ({number(cell['speedup'], 2)}{TIMES})"
+        cells.append((row, ("", cell["kernel"]), text))
+    return table_of(
+        cells,
+        ["Part", "Batch"],
+        [("", kernel) for kernel in dense_first],
         name="rl_inference",
-        title=f"Time to act and to train at {sparsity}% sparsity.",
+        title=f"Time to act and to train at {chosen['sparsity_percent'].max():g}% sparsity.",
         caption=(
             f"{label(TASK_LABELS, task)}, {', '.join(sorted(set(chosen['networks'])))} widths. "
             "Median microseconds a call; in brackets how many times as fast as the fastest dense "
@@ -57,9 +51,6 @@ def latency_table(long: pd.DataFrame, *, task: str) -> Table:
             f"{chosen['maximum_difference'].max():.0e}. The paper states faster inference "
             "and training as a promise and measures neither."
         ),
-        columns=tuple(columns),
-        rows=tuple(rows),
-        keys=2,
     )
 
 

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from triptych.method_files import read_constants
+from triptych.report.palette import label
 from triptych.rl.methods import ALGORITHMS_FOLDER, CRITERIA_FOLDER, DENSE
 
 # Okabe and Ito's palette, told apart by every common form of colour vision.
@@ -60,3 +63,39 @@ FORMAT_COLOURS = {
     "packed_fp32": "#d55e00",
     "packed_fp16": "#e69f00",
 }
+
+ALL_TASKS = "all tasks"
+"""In place of a task where all tasks count together."""
+
+
+def tasks_in_order(frame: pd.DataFrame) -> list[str]:
+    """Names of the tasks: the paper's three in a fixed order, others by name, ALL_TASKS."""
+    present = set(frame["task"])
+    others = sorted(present - {*TASK_LABELS, ALL_TASKS})
+    return [task for task in (*TASK_LABELS, *others, ALL_TASKS) if task in present]
+
+
+def in_order(frame: pd.DataFrame, *by: str) -> pd.DataFrame:
+    """Rows sorted by these columns; tasks, algorithms and methods in the order of tables."""
+    orders = {"algorithm": [*ALGORITHM_COLOURS], "method": [*METHOD_LABELS]}
+    orders["task"] = tasks_in_order(frame)
+
+    def place(column: pd.Series) -> pd.Series:
+        order = orders.get(str(column.name))
+        return column.map(order.index) if order else column
+
+    return frame.sort_values([*by], key=place, kind="stable")
+
+
+def task_title(frame: pd.DataFrame, task: str) -> str:
+    """Label of a task, with the quality of D4RL's data if it is not the paper's.
+
+    frame: with the columns task and data.
+    """
+    sources = set(frame.loc[frame["task"] == task, "data"])
+    return ", ".join([label(TASK_LABELS, task), *sorted(s for s in sources if "d4rl " in str(s))])
+
+
+def task_unit(frame: pd.DataFrame, task: str) -> str:
+    """Unit of a task's scores. frame: with the columns task and unit."""
+    return str(frame.loc[frame["task"] == task, "unit"].iloc[0])

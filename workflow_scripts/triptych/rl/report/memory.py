@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from triptych.report.palette import INK, MUTED, STYLE, label, legend_below
-from triptych.report.tables import TIMES, Table, as_printed, number, percent, with_cells
+from triptych.report.tables import TIMES, Table, as_printed, number, percent, table_of, with_cells
 from triptych.rl.methods import CONTROLS, DENSE
 from triptych.rl.report.labels import (
     FORMAT_COLOURS,
@@ -26,7 +26,6 @@ PUBLISHED_TASKS = ("halfcheetah", "walker2d")
 CASE = ("method", "sparsity_percent", "format")
 Case = tuple[str, float, str]
 """Values of CASE."""
-PUBLISHED_SPARSITY = 95
 
 
 def memory_figure(long: pd.DataFrame, *, task: str) -> Figure:
@@ -96,15 +95,27 @@ def break_even_percent(sparse: pd.Series, dense: float) -> float | None:
     return float(np.interp(dense, falling, falling.index.astype(float)))
 
 
-def _printed(published: pd.DataFrame) -> dict[tuple[Any, ...], float]:
-    """Table 1's megabytes by CASE and network. published: method, actor_mb, critic_mb, vae_mb."""
-    table = published.set_index("method").to_dict("index")
-    return {
-        (*case, network): float(table[row][f"{network}_mb"])
-        for row, case in table1_rows((), PUBLISHED_SPARSITY).items()
-        if row in table
-        for network in NETWORK_LABELS
-    }
+def sizes_long(sizes: pd.DataFrame, published: pd.DataFrame, *, scale: str) -> pd.DataFrame:
+    """Figure 4's numbers: mean megabytes over seeds by task, method, sparsity, network, format.
+
+    sizes: rows of sizes.csv. published: CASE, network, published (megabytes), which are shown for
+    the tasks whose networks have the sizes of the paper's bytes.
+    """
+    return _beside_published(_mean_megabytes(sizes), published, scale)
+
+
+def _mean_megabytes(sizes: pd.DataFrame) -> pd.DataFrame:
+    key = ["task", "networks", "method", "sparsity_percent", "network", "format"]
+    files = sizes.groupby(key, as_index=False)
+    means = files.agg(value=("bytes", "mean"), seeds=("seed", "nunique"))
+    return means.assign(value=means["value"] / MEGABYTE)
+
+
+def _beside_published(frame: pd.DataFrame, published: pd.DataFrame, scale: str) -> pd.DataFrame:
+    printed = published[[*CASE, "network", "published"]]
+    both = frame.merge(printed, how="left", on=[*CASE, "network"])
+    both["published"] = both["published"].where(both["task"].isin(PUBLISHED_TASKS))
+    return with_cells(both, unit="MB", scale=scale)
 
 
 def table1_rows(methods: Iterable[str], sparsity: float) -> dict[str, Case]:
@@ -126,47 +137,35 @@ def table1_rows(methods: Iterable[str], sparsity: float) -> dict[str, Case]:
 def table1_long(
     sizes: pd.DataFrame, published: pd.DataFrame, *, task: str, sparsity: float, scale: str
 ) -> pd.DataFrame:
-    """Table 1: megabytes (1e6 bytes) of the stored networks, mean over seeds.
+    """Table 1: `sizes_long` of a task in the table's rows; one that was not measured has no value.
 
-    sizes: rows of sizes.csv. published: method, actor_mb, critic_mb, vae_mb under the paper's row
-    names; they are shown for the tasks whose networks have the sizes of the paper's bytes.
-    sparsity: percent, of the pruned rows. A row that was not measured has no value.
+    sparsity: percent, of the pruned rows.
     """
-    rows = table1_rows(sizes["method"], sparsity)
-    of_task_sizes = sizes[sizes["task"] == task]
-    of_task = of_task_sizes.groupby([*CASE, "network"])
-    means, seeds = of_task["bytes"].mean().to_dict(), of_task["seed"].nunique().to_dict()
-    printed, cells = _printed(published) if task in PUBLISHED_TASKS else {}, []
-    for row, case in rows.items():
-        for network in NETWORK_LABELS:
-            key = (*case, network)
-            numbers = (seeds.get(key, 0), means.get(key, np.nan) / MEGABYTE, printed.get(key))
-            cells.append((row, network, task, *case, *numbers))
-    columns = ["row", "column", "task", *CASE, "seeds", "value", "published"]
-    frame = pd.DataFrame(cells, columns=columns).astype({"published": float})
-    return with_cells(
-        frame.assign(networks=of_task_sizes["networks"].iloc[0]), unit="MB", scale=scale
-    )
+    of_task = sizes[sizes["task"] == task]
+    rows = [(row, *case) for row, case in table1_rows(of_task["method"], sparsity).items()]
+    frame = pd.DataFrame(rows, columns=["row", *CASE])
+    frame = frame.merge(pd.DataFrame({"network": [*NETWORK_LABELS]}), how="cross")
+    frame = frame.assign(task=task, networks=of_task["networks"].iloc[0])
+    frame = frame.merge(_mean_megabytes(of_task), how="left").fillna({"seeds": 0})
+    long = _beside_published(frame.astype({"seeds": int}), published, scale)
+    return long.rename(columns={"network": "column"})
 
 
 def table1_table(long: pd.DataFrame) -> Table:
     """Lay out Table 1: published, ours and the difference for each network."""
-    columns = [("", "Method")]
-    for network in dict.fromkeys(long["column"]):
-        name = label(NETWORK_LABELS, network)
-        columns += [(name, "published"), (name, "ours"), (name, "difference")]
-    rows = []
-    for row, cells in long.groupby("row", sort=False):
-        line = [str(row)]
-        for _, cell in cells.iterrows():
-            line += [
-                as_printed(cell["published"]),
-                number(cell["value"], 4),
-                percent(cell["difference_percent"]),
-            ]
-        rows.append(tuple(line))
+    cells = []
+    for cell in long.to_dict("records"):
+        texts = {
+            "published": as_printed(cell["published"]),
+            "ours": number(cell["value"], 4),
+            "difference": percent(cell["difference_percent"]),
+        }
+        network = label(NETWORK_LABELS, cell["column"])
+        cells += [((cell["row"],), (network, header), text) for header, text in texts.items()]
     first = long.iloc[0]
-    return Table(
+    return table_of(
+        cells,
+        ["Method"],
         name="rl_table1",
         title="Memory of the stored networks in megabytes.",
         caption=(
@@ -174,20 +173,4 @@ def table1_table(long: pd.DataFrame) -> Table:
             f"{int(long['seeds'].max())} seeds; 1 MB = 1,000,000 bytes of the file written. "
             "The packed rows are this project's own format; the paper has none."
         ),
-        columns=tuple(columns),
-        rows=tuple(rows),
     )
-
-
-def sizes_long(sizes: pd.DataFrame, published: pd.DataFrame, *, scale: str) -> pd.DataFrame:
-    """Figure 4's numbers: mean megabytes over seeds by task, method, sparsity, network, format."""
-    key = ["task", "networks", "method", "sparsity_percent", "network", "format"]
-    frame = sizes.groupby(key, as_index=False).agg(
-        value=("bytes", "mean"), seeds=("seed", "nunique")
-    )
-    frame["value"] /= MEGABYTE
-    printed = _printed(published)
-    cases = frame[[*CASE, "network"]].itertuples(index=False, name=None)
-    frame["published"] = [printed.get(case, np.nan) for case in cases]
-    frame["published"] = frame["published"].where(frame["task"].isin(PUBLISHED_TASKS))
-    return with_cells(frame, unit="MB", scale=scale)

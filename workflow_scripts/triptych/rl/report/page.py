@@ -1,7 +1,8 @@
 """The offline-RL study's part of the page, and its headline numbers."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -9,34 +10,19 @@ import pandas as pd
 from triptych.report.glance import Bars, Glance, interval_bars
 from triptych.report.page import PageFigure, Section
 from triptych.report.palette import label
-from triptych.report.tables import DASH, TIMES, Table, number
+from triptych.report.tables import DASH, TIMES, Table, number, table_of
 from triptych.rl.methods import DENSE
 from triptych.rl.report.inference import latency_table
-from triptych.rl.report.labels import METHOD_LABELS, NETWORK_LABELS, TASK_LABELS
+from triptych.rl.report.labels import ALL_TASKS, METHOD_LABELS, NETWORK_LABELS, TASK_LABELS
 from triptych.rl.report.memory import table1_table
 from triptych.rl.report.sensors import cut_table
 from triptych.rl.report.tables import (
-    ALL_TASKS,
     comparisons_table,
     decimals,
     scores_table,
     variants_table,
 )
-
-TITLES = {
-    "rl_figure1": "Figure 1. Score against sparsity, SNIP.",
-    "rl_figure2": "Figure 2. Score against sparsity, GraSP.",
-    "rl_figure1_curves": "Figure 1 as learning curves, a line a sparsity, SNIP.",
-    "rl_figure2_curves": "Figure 2 as learning curves, a line a sparsity, GraSP.",
-    "rl_criteria": "Beyond the paper: score against sparsity, criteria and controls.",
-    "rl_figure3": "Figure 3. Weights kept by layer.",
-    "rl_figure3_counts": "Figure 3 as counts.",
-    "rl_figure4": "Figure 4. Memory against sparsity.",
-    "rl_curves": "Learning curves.",
-    "rl_small_data": "Beyond the paper: where data are few.",
-    "rl_sensors": "What pruning leaves a policy to sense.",
-}
-
+from triptych.rl.tasks.task import NORMALISED
 
 SOURCES = {
     "d4rl": "D4RL expert, downloaded",
@@ -54,13 +40,13 @@ COLLECTED = (
 
 
 class Part(NamedTuple):
-    """A section: its text, the keys of the config that shape it, its figures, and those of its
-    items that are shown at once."""
+    """A section: its text, the keys of the config that shape it, titles of its figures by name, and
+    its items that are shown at once."""
 
     title: str
     text: str
     keys: tuple[str, ...]
-    figures: tuple[str, ...] = ()
+    figures: Mapping[str, str] = MappingProxyType({})
     opened: tuple[str, ...] = ()
 
 
@@ -73,7 +59,7 @@ PARTS = {
         "data set all inputs are alike. The paper doesn't say which of the two it used "
         "(docs/differences.md).",
         keys=("rl.observations", "rl.sweeps", "rl.shown_sparsity"),
-        figures=("rl_sensors",),
+        figures={"rl_sensors": "What pruning leaves a policy to sense."},
         opened=("rl_sensors",),
     ),
     "scores": Part(
@@ -83,14 +69,14 @@ PARTS = {
         "the paper lacks. The paper compares with DS-TD3 (Sokar et al. 2021), which it quotes as "
         "keeping its score up to 50% sparsity; that learns online and isn't run here.",
         keys=("rl.tasks", "rl.sweeps", "rl.training", "rl.evaluation"),
-        figures=(
-            "rl_figure1",
-            "rl_figure1_curves",
-            "rl_figure2",
-            "rl_figure2_curves",
-            "rl_criteria",
-            "rl_curves",
-        ),
+        figures={
+            "rl_figure1": "Figure 1. Score against sparsity, SNIP.",
+            "rl_figure1_curves": "Figure 1 as learning curves, a line a sparsity, SNIP.",
+            "rl_figure2": "Figure 2. Score against sparsity, GraSP.",
+            "rl_figure2_curves": "Figure 2 as learning curves, a line a sparsity, GraSP.",
+            "rl_criteria": "Beyond the paper: score against sparsity, criteria and controls.",
+            "rl_curves": "Learning curves.",
+        },
         opened=("rl_figure1",),
     ),
     "small": Part(
@@ -99,7 +85,7 @@ PARTS = {
         "regularises where data are few: each network is trained, and its mask found, on the "
         "first so many transitions alone.",
         keys=("rl.sweeps",),
-        figures=("rl_small_data",),
+        figures={"rl_small_data": "Beyond the paper: where data are few."},
     ),
     "comparisons": Part(
         title="Do the criteria matter?",
@@ -113,7 +99,10 @@ PARTS = {
         "decoder), so each layer's share is free to differ. These masks are computed at the "
         "paper's full widths, whatever the scale of the trained runs.",
         keys=("rl.mask_statistics", "rl.widths", "rl.pruning"),
-        figures=("rl_figure3", "rl_figure3_counts"),
+        figures={
+            "rl_figure3": "Figure 3. Weights kept by layer.",
+            "rl_figure3_counts": "Figure 3 as counts.",
+        },
     ),
     "memory": Part(
         title="Memory",
@@ -121,7 +110,7 @@ PARTS = {
         "fourfold saving is that of 64-bit sparse indices; a bit mask with the values behind it "
         "takes a fraction of that.",
         keys=("rl.mask_statistics", "rl.widths", "rl.shown_sparsity"),
-        figures=("rl_figure4",),
+        figures={"rl_figure4": "Figure 4. Memory against sparsity."},
         opened=("rl_table1",),
     ),
     "inference": Part(
@@ -140,6 +129,7 @@ PARTS = {
     ),
 }
 KEYS = {anchor: part.keys for anchor, part in PARTS.items()}
+TITLES = {name: title for part in PARTS.values() for name, title in part.figures.items()}
 
 
 def rl_sections(
@@ -151,14 +141,20 @@ def rl_sections(
 
     frames, settings: by the names of `Workflow.page`. figures: by name, as TITLES has them.
     """
-    units, datasets = settings["units"], frames["datasets"]
+    units = _own_units(frames["scores"])
+    notes = [COLLECTED] if (frames["datasets"]["source"] == "collected").any() else []
+    notes += [
+        f"{label(TASK_LABELS, task)} has no reference scores: what stands for its score is the "
+        f"{unit}, and it is in no mean over tasks and in no claim."
+        for task, unit in units.items()
+    ]
     tables = {
         "sensors": [cut_table(frames["inputs"])],
         "scores": [scores_table(frames["scores"])],
         "comparisons": [comparisons_table(frames["comparisons"])],
         "memory": [table1_table(frames["table1"])],
         "inference": [latency_table(frames["latency"], task=settings["latency_task"])],
-        "data": [datasets_table(datasets, units)],
+        "data": [datasets_table(frames["datasets"], units)],
     }
     if "varied" in frames:
         tables["comparisons"].append(variants_table(frames["varied"], settings["variants"]))
@@ -166,7 +162,7 @@ def rl_sections(
         Section(
             anchor,
             part.title,
-            "\n\n".join([part.text, *(_notes(datasets, units) if anchor == "data" else [])]),
+            "\n\n".join([part.text, *(notes if anchor == "data" else [])]),
             [figures[name] for name in part.figures if name in figures],
             tables.get(anchor, []),
             opened=part.opened,
@@ -176,42 +172,35 @@ def rl_sections(
     return [section for section in sections if section.figures or section.tables]
 
 
-def _notes(datasets: pd.DataFrame, units: Mapping[str, str]) -> list[str]:
-    """Notes on data that are not D4RL's and on scores that are not normalised."""
-    notes = [COLLECTED] if (datasets["source"] == "collected").any() else []
-    return notes + [
-        f"{label(TASK_LABELS, task)} has no reference scores: what stands for its score is the "
-        f"{unit}, and it is in no mean over tasks and in no claim."
-        for task, unit in units.items()
-    ]
+def _own_units(scores: pd.DataFrame) -> dict[str, str]:
+    """Units of the tasks whose scores aren't normalised."""
+    units = scores.drop_duplicates("task").set_index("task")["unit"]
+    return {str(task): unit for task, unit in units.items() if unit != NORMALISED}
 
 
-def datasets_table(datasets: pd.DataFrame, units: Mapping[str, str]) -> Table:
+def datasets_table(datasets: pd.DataFrame, units: Collection[str]) -> Table:
     """Lay out the dataset.csv rows; tasks of `units` have no normalised score."""
-    rows = []
-    for row in datasets.to_dict("records"):
-        kind, _, quality = str(row["source"]).partition(" ")
-        source = SOURCES.get(kind, kind)
-        rows.append(
-            (
-                label(TASK_LABELS, row["task"]),
-                source.replace("expert", quality) if quality else source,
-                Path(row["file"]).name,
-                *(f"{row[name]:,}" for name in ("transitions", "episodes")),
-                _deviating(row, "return", decimals(row["return_mean"]) - 1),
-                DASH if row["task"] in units else _deviating(row, "score_normalised", 1),
-                *(f"{row[name]:,}" for name in ("terminals", "timeouts")),
-            )
-        )
-    headers = ("Task", "Source", "File", "Transitions", "Episodes")
-    measures = ("Return", "Normalised score", "Falls", "Time limits")
-    return Table(
+    cells = []
+    for data in datasets.to_dict("records"):
+        kind, _, quality = str(data["source"]).partition(" ")
+        source = SOURCES.get(kind, kind).replace("expert", quality or "expert")
+        row = (label(TASK_LABELS, data["task"]), source, Path(data["file"]).name)
+        score = DASH if data["task"] in units else _deviating(data, "score_normalised", 1)
+        shown = {
+            "Transitions": f"{data['transitions']:,}",
+            "Episodes": f"{data['episodes']:,}",
+            "Return": _deviating(data, "return", decimals(data["return_mean"]) - 1),
+            "Normalised score": score,
+            "Falls": f"{data['terminals']:,}",
+            "Time limits": f"{data['timeouts']:,}",
+        }
+        cells += [(row, ("", header), text) for header, text in shown.items()]
+    return table_of(
+        cells,
+        ["Task", "Source", "File"],
         name="rl_datasets",
         title="Data sets.",
         caption="Mean and standard deviation over episodes.",
-        columns=tuple(("", header) for header in (*headers, *measures)),
-        rows=tuple(rows),
-        keys=3,
     )
 
 
@@ -220,20 +209,18 @@ def _deviating(row: Mapping[Any, Any], name: str, digits: int) -> str:
     return f"{number(row[f'{name}_mean'], digits)} ± {number(row[f'{name}_std'], digits)}"
 
 
-def glance(
-    table1: pd.DataFrame, scores: pd.DataFrame, latency: pd.DataFrame, units: Mapping[str, str]
-) -> Glance:
+def glance(table1: pd.DataFrame, scores: pd.DataFrame, latency: pd.DataFrame) -> Glance:
     """The first screen: scores of dense and pruned policies, and what pruning saves.
 
-    table1, scores, latency: the long tables. units: of the tasks whose scores aren't normalised.
+    table1, scores, latency: the long tables.
     """
     algorithm = min(scores["algorithm"])  # BC where it ran
-    rows = scores[(scores["algorithm"] == algorithm) & ~scores["task"].isin(units)]
+    rows = scores[(scores["algorithm"] == algorithm) & (scores["unit"] == NORMALISED)]
     known = dict.fromkeys([DENSE, "snip", "grasp", *rows["method"]])
-    methods = [name for name in known if name in set(rows["method"])][:3]
+    methods = [name for name in known if (rows["method"] == name).any()][:3]
     first = (methods[1:] or ["snip"])[0]
-    means = rows[rows["task"] == ALL_TASKS].set_index("method")["value"].reindex([*known])
-    dense, pruned = means[DENSE], means[first]
+    means = rows[rows["task"] == ALL_TASKS].set_index("method")["value"].reindex([DENSE, first])
+    dense, pruned = means
     sparsity = f"{rows['sparsity_percent'].max():g}%"
     sums = table1.groupby(["method", "format"])["value"].sum(min_count=len(NETWORK_LABELS))
     smaller = sums.get((DENSE, "dense"), float("nan")) / sums.get(("snip", "coo"), float("nan"))
@@ -241,8 +228,8 @@ def glance(
     bars = rows[(rows["task"] != ALL_TASKS) & rows["method"].isin(methods)]
     bars = bars.assign(place=bars["method"].map(methods.index)).sort_values(["task", "place"])
     bars = bars[["value", "low", "high"]].assign(
-        label=[label(METHOD_LABELS, str(method)) for method in bars["method"]],
-        group=[label(TASK_LABELS, str(task)) for task in bars["task"]],
+        label=bars["method"].map(METHOD_LABELS),
+        group=[label(TASK_LABELS, task) for task in bars["task"]],
         strong=bars["method"] != DENSE,
     )
     return Glance(

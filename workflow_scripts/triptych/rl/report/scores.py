@@ -1,12 +1,19 @@
 """From evaluations to scores: one number a run, then means and intervals over seeds."""
 
 import logging
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import astuple
+from typing import Any, Literal
 
 import pandas as pd
 
-from triptych.report.statistics import Interval, mean_interval, ratio_interval, stratified_interval
+from triptych.report.statistics import (
+    Interval,
+    difference_interval,
+    mean_interval,
+    ratio_interval,
+    stratified_interval,
+)
 from triptych.report.tables import with_cells
 from triptych.rl.methods import DENSE
 from triptych.rl.tasks.sweep import DEFAULT, KEYS
@@ -16,22 +23,36 @@ logger = logging.getLogger(__name__)
 
 RUN = [*KEYS, "algorithm"]
 CELL = ["task", "method", "sparsity_percent", "algorithm"]
+ALL_TASKS = "all tasks"
+FEW_CELL = ["task", "algorithm", "trained_on", "method", "sparsity_percent"]
+"""A cell of the runs on few transitions."""
+INTERVAL = ("value", "low", "high")
+RATIO = ("ratio_to_dense", "ratio_low", "ratio_high")
+UNKNOWN = Interval(float("nan"), float("nan"), float("nan"))
 
 
 def score_cells(
-    frame: pd.DataFrame, *, scale: str, units: Mapping[str, str], unit: str = NORMALISED
+    frame: pd.DataFrame,
+    evaluations: pd.DataFrame,
+    datasets: pd.DataFrame,
+    *,
+    scale: str,
+    unit: str = NORMALISED,
 ) -> pd.DataFrame:
-    """A long frame of scores with the columns of `with_cells`.
+    """A long frame of scores with the columns of `with_cells` and of `with_sources`.
 
-    unit: of the tasks that `units` doesn't name.
+    evaluations: with the unit of each task's scores. unit: of what is computed from normalised
+    scores.
     """
-    long = with_cells(frame, unit=unit, scale=scale)
-    return long.assign(unit=[units.get(task, unit) for task in long["task"]])
+    long = with_sources(with_cells(frame, unit=unit, scale=scale), datasets)
+    units = evaluations.drop_duplicates("task").set_index("task")["unit"]
+    return long.assign(unit=long["task"].map(units.replace(NORMALISED, unit)).fillna(unit))
 
 
-def with_data(long: pd.DataFrame, data: Mapping[str, str]) -> pd.DataFrame:
-    """A long frame with a column `data`: the source of its task's data, "" for all tasks."""
-    return long.assign(data=[data.get(task, "") for task in long["task"]])
+def with_sources(long: pd.DataFrame, datasets: pd.DataFrame) -> pd.DataFrame:
+    """A long frame with the column data: the source of its task's data, "" for all tasks."""
+    sources = datasets.set_index("task")["source"]
+    return long.assign(data=long["task"].map(sources).fillna(""))
 
 
 def default_pruning(frame: pd.DataFrame) -> pd.DataFrame:
@@ -58,84 +79,85 @@ def shown_level(frame: pd.DataFrame, sparsity_percent: float) -> float:
 def run_scores(evaluations: pd.DataFrame) -> pd.DataFrame:
     """The score of each run: the mean over the episodes of its last policy.
 
-    evaluations: rows of scores.csv. Returns one row a run: RUN and score (D4RL-normalised); a run
-    that diverged is left out, which is logged.
+    evaluations: rows of scores.csv. Returns one row a run: RUN, trained_on (of runs on few
+    transitions), unit and score; a run that diverged is left out, which is logged.
     """
-    last = last_policies(evaluations)
-    unscored = last.loc[last["score_normalised"].isna(), RUN].drop_duplicates()
-    for run in unscored.itertuples(index=False):
-        named = ", ".join(f"{name} {value}" for name, value in zip(RUN, run, strict=True))
+    key = [name for name in (*RUN, "trained_on", "unit") if name in evaluations]
+    scores = last_policies(evaluations).groupby(key)["score_normalised"]
+    runs = scores.mean(skipna=False).rename("score").reset_index()
+    diverged = runs["score"].isna()
+    for run in runs.loc[diverged, RUN].to_dict("records"):
+        named = ", ".join(f"{name} {value}" for name, value in run.items())
         logger.warning("left out, since it diverged: run (%s)", named)
-    runs = last.groupby(RUN).agg(score=("score_normalised", "mean"))
-    return runs.drop(index=[tuple(run) for run in unscored.to_numpy()]).reset_index()
+    return runs[~diverged].reset_index(drop=True)
 
 
 def last_policies(evaluations: pd.DataFrame) -> pd.DataFrame:
     """The rows of each run's last evaluation."""
-    return evaluations[evaluations["update"] == evaluations.groupby(RUN)["update"].transform("max")]
+    run = [name for name in (*RUN, "trained_on") if name in evaluations]
+    return evaluations[evaluations["update"] == evaluations.groupby(run)["update"].transform("max")]
 
 
-def seed_scores(
-    runs: pd.DataFrame, task: str, method: str, sparsity_percent: float, algorithm: str
-) -> pd.Series:
-    """Scores of one cell, indexed by seed, in order of the seeds (empty where never run)."""
-    chosen = runs[
-        (runs["task"] == task)
-        & (runs["method"] == method)
-        & (runs["sparsity_percent"] == sparsity_percent)
-        & (runs["algorithm"] == algorithm)
-    ]
-    return chosen.set_index("seed")["score"].sort_index()
+def paired(
+    runs: pd.DataFrame, others: pd.DataFrame, on: Collection[str], how: Literal["inner", "left"]
+) -> pd.DataFrame:
+    """Runs beside the runs among others that have the same values of `on`, whose score is `other`.
 
-
-def ratio_to_dense(
-    runs: pd.DataFrame, task: str, method: str, sparsity_percent: float, algorithm: str
-) -> Interval:
-    """Ratio of a cell's mean score to the dense score, paired by seed, with its 95% interval.
-
-    Only seeds that both have count. All nan where they share none, or where the dense mean
-    is not positive.
+    how: what becomes of a run without such a partner: left out (inner), or `other` is nan (left).
     """
-    pruned = seed_scores(runs, task, method, sparsity_percent, algorithm)
-    pruned, dense = pruned.align(seed_scores(runs, task, "dense", 0, algorithm), join="inner")
-    if dense.empty or dense.mean() <= 0:
-        return Interval(float("nan"), float("nan"), float("nan"))
-    return ratio_interval(pruned.to_numpy(), dense.to_numpy())
+    return runs.merge(others[[*on, "score"]].rename(columns={"score": "other"}), how, [*on])
 
 
-def summarise_scores(runs: pd.DataFrame) -> pd.DataFrame:
+def gap(pairs: pd.DataFrame) -> Interval:
+    """Mean of score minus other with its 95% interval; all nan where there is no pair."""
+    return difference_interval(pairs["score"], pairs["other"]) if len(pairs) else UNKNOWN
+
+
+def columns_of(interval: Interval, names: Sequence[str] = INTERVAL) -> dict[str, float]:
+    """An interval as columns of a long frame: estimate, lower and upper end."""
+    return dict(zip(names, astuple(interval), strict=True))
+
+
+def summarise_scores(runs: pd.DataFrame, by: Sequence[str] = CELL) -> pd.DataFrame:
     """Mean, range and 95% interval over seeds of each cell, and its ratio to dense.
 
-    Returns task, method, sparsity_percent, algorithm, seeds, value (mean), minimum, maximum,
-    low, high, ratio_to_dense, ratio_low, ratio_high.
+    by: columns that name a cell. Returns these, seeds, minimum, maximum, INTERVAL and RATIO; the
+    ratio is paired by seed, and nan where a cell shares no seed with dense runs or the dense mean
+    is not positive.
     """
-    rows: list[tuple[Any, ...]] = []
+    dense, partner = runs[runs["method"] == DENSE], {*by, "seed"} - {"method", "sparsity_percent"}
+    rows = []
     key: Any
-    for key, cell in runs.groupby(CELL):
-        task, method, level, algorithm = key
-        scores = cell["score"].to_numpy()
-        interval = mean_interval(scores)
-        ratio = ratio_to_dense(runs, task, method, level, algorithm)
-        ends = (scores.min(), scores.max(), interval.low, interval.high)
-        ratios = (ratio.estimate, ratio.low, ratio.high)
-        rows.append((*key, len(scores), interval.estimate, *ends, *ratios))
-    columns = [*CELL, "seeds", "value", "minimum", "maximum", "low", "high"]
-    return pd.DataFrame(rows, columns=[*columns, "ratio_to_dense", "ratio_low", "ratio_high"])
+    for key, cell in paired(runs, dense, partner, how="left").groupby([*by]):
+        scores, pairs = cell["score"], cell.dropna(subset="other")
+        positive = len(pairs) and pairs["other"].mean() > 0
+        ratio = ratio_interval(pairs["score"], pairs["other"]) if positive else UNKNOWN
+        row = {**dict(zip(by, key, strict=True)), "seeds": len(cell)}
+        row |= {"minimum": scores.min(), "maximum": scores.max()}
+        rows.append(row | columns_of(mean_interval(scores)) | columns_of(ratio, RATIO))
+    columns = [*by, "seeds", "minimum", "maximum", *INTERVAL, *RATIO]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def small_long(runs: pd.DataFrame) -> pd.DataFrame:
+    """Mean over seeds and its 95% interval of runs on few transitions: FEW_CELL, seeds, INTERVAL.
+
+    runs: as `run_scores` returns them, with trained_on.
+    """
+    return summarise_scores(runs, FEW_CELL)[[*FEW_CELL, "seeds", *INTERVAL]]
 
 
 def aggregate_over_tasks(runs: pd.DataFrame) -> pd.DataFrame:
     """Interquartile mean over all tasks and seeds with its 95% interval over seeds.
 
     Only cells that every task has, so that no aggregate leaves out a hard task. Returns
-    method, sparsity_percent, algorithm, seeds (of all tasks), value, low, high.
+    method, sparsity_percent, algorithm, seeds (of all tasks), INTERVAL.
     """
-    tasks = set(runs["task"])
-    rows: list[tuple[Any, ...]] = []
+    rows = []
     key: Any
     for key, cell in runs.groupby(CELL[1:]):
-        if set(cell["task"]) != tasks:
-            continue
-        strata = [group["score"].to_numpy() for _, group in cell.groupby("task")]
-        interval = stratified_interval(strata)
-        rows.append((*key, len(cell), interval.estimate, interval.low, interval.high))
-    return pd.DataFrame(rows, columns=[*CELL[1:], "seeds", "value", "low", "high"])
+        if cell["task"].nunique() == runs["task"].nunique():
+            interval = stratified_interval([scores for _, scores in cell.groupby("task")["score"]])
+            row = {**dict(zip(CELL[1:], key, strict=True)), "seeds": len(cell)}
+            rows.append(row | columns_of(interval))
+    return pd.DataFrame(rows, columns=[*CELL[1:], "seeds", *INTERVAL])

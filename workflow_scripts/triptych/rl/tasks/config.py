@@ -7,7 +7,7 @@ from triptych.core.config import ConfigError
 from triptych.core.errors import InputError
 from triptych.rl.methods import ALGORITHMS, CRITERIA
 from triptych.rl.tasks.sweep import DEFAULT, Run
-from triptych.rl.tasks.task import NORMALISED, PAPER, task_from
+from triptych.rl.tasks.task import PAPER, task_from
 
 EXPERT = "expert"
 """The quality of the paper's data."""
@@ -22,12 +22,6 @@ Tables = Mapping[str, Config]
 def task_table(tables: Tables, name: str) -> dict[str, Any]:
     """The arguments of `task_from` for a task."""
     return {"name": name, **{key: tables[name][key] for key in TASK_KEYS if key in tables[name]}}
-
-
-def units_of(tables: Tables) -> dict[str, str]:
-    """Units of the scores of the tasks that have no reference returns."""
-    units = {name: task_from(**task_table(tables, name)).unit for name in tables}
-    return {name: unit for name, unit in units.items() if unit != NORMALISED}
 
 
 def data_source(table: Mapping[str, Any]) -> str:
