@@ -75,8 +75,9 @@ def _layer_panel(axes: Axes, cells: pd.DataFrame, methods: list[str], by: str) -
             label=METHOD_LABELS[method],
             **look,
         )
-        look = {"markersize": 5, "markeredgewidth": 1.4, "clip_on": False, "zorder": 4}
-        axes.plot(np.full((~there).sum(), floor), y[~there], "x", color=colour, **look)
+        for place in y[~there]:
+            look = {"markersize": 5, "markeredgewidth": 1.4, "clip_on": False, "zorder": 4}
+            axes.plot(floor, place, "x", color=colour, **look)
     note: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
     note |= {"fontsize": 6.2, "color": "#7c8894", "ha": "right", "va": "center"}
     note["bbox"] = {"facecolor": "white", "edgecolor": "none", "pad": 1}
