@@ -3,7 +3,7 @@
 import pandas as pd
 
 from triptych.report.palette import label
-from triptych.report.tables import TIMES, Table, number, table_of, with_cells
+from triptych.report.tables import TIMES, Table, number, plain, with_cells
 from triptych.rl.report.labels import TASK_LABELS
 
 # What a dense kernel's time depends on: not on the mask, since it multiplies zeros too.
@@ -33,14 +33,13 @@ def latency_table(long: pd.DataFrame, *, task: str) -> Table:
     dense_first = sorted(dict.fromkeys(chosen["kernel"]), key=lambda name: "dense" not in name)
     cells = []
     for cell in chosen.to_dict("records"):
-        row = (part_label(cell["part"], cell["candidates"]), f"{cell['batch']}")
+        row = (part_label(cell["part"], cell["candidates"]), f"{cell['batch']}", "")
         time = number(cell["value"], 1 if cell["value"] < 100 else 0)
-        text = f"{time} ({number(cell['speedup'], 2)}{TIMES})"
-        cells.append((row, ("", cell["kernel"]), text))
-    return table_of(
-        cells,
-        ["Part", "Batch"],
-        [("", kernel) for kernel in dense_first],
+        cells.append((*row, cell["kernel"], f"{time} ({number(cell['speedup'], 2)}{TIMES})"))
+    return Table.spread(
+        pd.DataFrame(cells, columns=["part", "batch", "group", "header", "cell"]),
+        {"part": "Part", "batch": "Batch"},
+        plain(*dense_first),
         name="rl_inference",
         title=f"Time to act and to train at {chosen['sparsity_percent'].max():g}% sparsity.",
         caption=(

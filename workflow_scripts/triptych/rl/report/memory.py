@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from triptych.report.palette import INK, MUTED, STYLE, label, legend_below
-from triptych.report.tables import TIMES, Table, as_printed, number, percent, table_of, with_cells
+from triptych.report.tables import TIMES, Table, as_printed, number, percent, with_cells
 from triptych.rl.methods import CONTROLS, DENSE
 from triptych.rl.report.labels import (
     FORMAT_COLOURS,
@@ -153,19 +153,17 @@ def table1_long(
 
 def table1_table(long: pd.DataFrame) -> Table:
     """Lay out Table 1: published, ours and the difference for each network."""
-    cells = []
-    for cell in long.to_dict("records"):
-        texts = {
-            "published": as_printed(cell["published"]),
-            "ours": number(cell["value"], 4),
-            "difference": percent(cell["difference_percent"]),
-        }
-        network = label(NETWORK_LABELS, cell["column"])
-        cells += [((cell["row"],), (network, header), text) for header, text in texts.items()]
+    texts = {
+        "published": long["published"].map(as_printed),
+        "ours": long["value"].map(lambda value: number(value, 4)),
+        "difference": long["difference_percent"].map(percent),
+    }
+    named = long.assign(group=long["column"].map(NETWORK_LABELS))
+    cells = [named.assign(header=header, cell=cell) for header, cell in texts.items()]
     first = long.iloc[0]
-    return table_of(
-        cells,
-        ["Method"],
+    return Table.spread(
+        pd.concat(cells).sort_index(kind="stable"),
+        {"row": "Method"},
         name="rl_table1",
         title="Memory of the stored networks in megabytes.",
         caption=(

@@ -2,15 +2,14 @@
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
 from triptych.report.glance import Bars, Glance, interval_bars
-from triptych.report.page import PageFigure, Section
+from triptych.report.page import PageFigure, Part, Section, sections
 from triptych.report.palette import label
-from triptych.report.tables import DASH, TIMES, Table, number, table_of
+from triptych.report.tables import DASH, TIMES, Table, number, plain
 from triptych.rl.methods import DENSE
 from triptych.rl.report.inference import latency_table
 from triptych.rl.report.labels import ALL_TASKS, METHOD_LABELS, NETWORK_LABELS, TASK_LABELS
@@ -37,17 +36,6 @@ COLLECTED = (
     "PPO. They are easier to clone than the larger soft actor-critic policies behind D4RL, so "
     "scores under heavy pruning say less here than they would there."
 )
-
-
-class Part(NamedTuple):
-    """A section: its text, the keys of the config that shape it, titles of its figures by name, and
-    its items that are shown at once."""
-
-    title: str
-    text: str
-    keys: tuple[str, ...]
-    figures: Mapping[str, str] = MappingProxyType({})
-    opened: tuple[str, ...] = ()
 
 
 PARTS = {
@@ -158,18 +146,7 @@ def rl_sections(
     }
     if "varied" in frames:
         tables["comparisons"].append(variants_table(frames["varied"], settings["variants"]))
-    sections = [
-        Section(
-            anchor,
-            part.title,
-            "\n\n".join([part.text, *(notes if anchor == "data" else [])]),
-            [figures[name] for name in part.figures if name in figures],
-            tables.get(anchor, []),
-            opened=part.opened,
-        )
-        for anchor, part in PARTS.items()
-    ]
-    return [section for section in sections if section.figures or section.tables]
+    return sections(PARTS, figures, tables, notes={"data": notes})
 
 
 def _own_units(scores: pd.DataFrame) -> dict[str, str]:
@@ -180,27 +157,28 @@ def _own_units(scores: pd.DataFrame) -> dict[str, str]:
 
 def datasets_table(datasets: pd.DataFrame, units: Collection[str]) -> Table:
     """Lay out the dataset.csv rows; tasks of `units` have no normalised score."""
-    cells = []
+    rows = []
     for data in datasets.to_dict("records"):
         kind, _, quality = str(data["source"]).partition(" ")
-        source = SOURCES.get(kind, kind).replace("expert", quality or "expert")
-        row = (label(TASK_LABELS, data["task"]), source, Path(data["file"]).name)
-        score = DASH if data["task"] in units else _deviating(data, "score_normalised", 1)
-        shown = {
-            "Transitions": f"{data['transitions']:,}",
-            "Episodes": f"{data['episodes']:,}",
-            "Return": _deviating(data, "return", decimals(data["return_mean"]) - 1),
-            "Normalised score": score,
-            "Falls": f"{data['terminals']:,}",
-            "Time limits": f"{data['timeouts']:,}",
-        }
-        cells += [(row, ("", header), text) for header, text in shown.items()]
-    return table_of(
-        cells,
-        ["Task", "Source", "File"],
+        rows.append(
+            (
+                label(TASK_LABELS, data["task"]),
+                SOURCES.get(kind, kind).replace("expert", quality or "expert"),
+                Path(data["file"]).name,
+                *(f"{data[name]:,}" for name in ("transitions", "episodes")),
+                _deviating(data, "return", decimals(data["return_mean"]) - 1),
+                DASH if data["task"] in units else _deviating(data, "score_normalised", 1),
+                *(f"{data[name]:,}" for name in ("terminals", "timeouts")),
+            )
+        )
+    headers = ("Task", "Source", "File", "Transitions", "Episodes")
+    return Table(
         name="rl_datasets",
         title="Data sets.",
         caption="Mean and standard deviation over episodes.",
+        columns=plain(*headers, "Return", "Normalised score", "Falls", "Time limits"),
+        rows=rows,
+        keys=3,
     )
 
 

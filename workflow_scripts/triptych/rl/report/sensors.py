@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from triptych.report.palette import INK, STYLE, label, legend_below
-from triptych.report.tables import Table, table_of, with_cells
+from triptych.report.tables import Table, plain, with_cells
 from triptych.rl.methods import CONTROLS, DENSE, OBSERVATIONS
 from triptych.rl.report.figures import expert_line
 from triptych.rl.report.labels import (
@@ -62,7 +62,7 @@ def cut_table(long: pd.DataFrame) -> Table:
 
     long: as `inputs_long` returns it.
     """
-    cells = []
+    rows = []
     key = ["task", "networks", "observations", "method"]
     for names, inputs in sensing(long).groupby(key, sort=False):
         task, networks, kind, method = map(str, names)
@@ -70,18 +70,13 @@ def cut_table(long: pd.DataFrame) -> Table:
         ever = (inputs["cut"] > 0).sum()
         some = f", {ever - always} more by some" if ever > always else ""
         least = inputs.iloc[int(inputs["value"].argmin())]
-        row = (
-            label(TASK_LABELS, task),
-            networks,
-            label(METHOD_LABELS, method),
-            label(OBSERVATION_LABELS, kind),
-        )
+        row = (label(TASK_LABELS, task), networks, METHOD_LABELS[method], OBSERVATION_LABELS[kind])
         cut = f"{always} of {len(inputs)} by all seeds{some}" if ever else "none"
-        cells.append((row, ("", "Least kept"), f"{least['name']}: {least['value']:.1f} %"))
-        cells.append((row, ("", "Cut off"), cut))
-    return table_of(
-        cells,
-        ["Task", "Networks", "Method", "Sees"],
+        rows.append((*row, f"{least['name']}: {least['value']:.1f} %", cut))
+    return Table(
+        columns=plain("Task", "Networks", "Method", "Sees", "Least kept", "Cut off"),
+        rows=rows,
+        keys=4,
         name="rl_inputs",
         title=f"What a policy senses at {long['sparsity_percent'].max():g}% sparsity.",
         caption=(

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from triptych.report.palette import label
 from triptych.report.statistics import LEVEL, Interval
-from triptych.report.tables import DASH, Table, number, table_of
+from triptych.report.tables import DASH, Table, number, plain
 from triptych.rl.methods import CRITERIA, DENSE, METHODS
 from triptych.rl.report.labels import (
     ALL_TASKS,
@@ -40,6 +40,8 @@ ENOUGH_SEEDS = 3
 """Two bound nothing: intervals of hundreds of points, which tables leave to the CSV."""
 POINTS = f"points of the {NORMALISED}; all tasks: probability of improvement"
 GAP = ("gap", "low", "high")
+CELL_TEXT = ("group", "header", "cell")
+"""Columns of the cells that `Table.spread` lays out."""
 
 
 def scores_long(runs: pd.DataFrame, sparsity_percent: float) -> pd.DataFrame:
@@ -61,21 +63,21 @@ def scores_table(long: pd.DataFrame) -> Table:
     of_tasks, digits, cells = long[long["task"] != ALL_TASKS], decimals_by_task(long), []
     seeds_of = of_tasks.groupby("algorithm")["seeds"].max().astype(int)
     for cell in in_order(long, "algorithm", "method", "task").to_dict("records"):
-        row = (f"{cell['algorithm']}, {METHOD_LABELS[cell['method']]}",)
+        name = f"{cell['algorithm']}, {METHOD_LABELS[cell['method']]}"
         seeds, most = cell["seeds"], seeds_of[cell["algorithm"]]
         if cell["task"] == ALL_TASKS:
             text = interval_text({**cell, "seeds": most}, 1)
-            cells.append((row, ("All tasks", "interquartile mean"), text))
+            cells.append((name, "All tasks", "interquartile mean", text))
             continue
         title, text = task_title(long, cell["task"]), interval_text(cell, digits[cell["task"]])
         left = "" if seeds == most else f" ({seeds} of {most} seeds)"
         ratio = DASH if cell["method"] == DENSE else interval_text(cell, 2, RATIO)
-        cells.append((row, (title, score_header(cell["unit"])), text + left))
-        cells.append((row, (title, "ratio to dense"), ratio))
+        cells.append((name, title, score_header(cell["unit"]), text + left))
+        cells.append((name, title, "ratio to dense", ratio))
     fewer = (of_tasks["seeds"] < of_tasks["algorithm"].map(seeds_of)).any()
-    return table_of(
-        cells,
-        ["Algorithm, method"],
+    return Table.spread(
+        pd.DataFrame(cells, columns=["name", *CELL_TEXT]),
+        {"name": "Algorithm, method"},
         name="rl_scores",
         title=f"Scores at {long['sparsity_percent'].max():g}% sparsity.",
         caption=(
@@ -202,13 +204,13 @@ def comparisons_table(long: pd.DataFrame) -> Table:
     for cell in shown.to_dict("records"):
         pair = " - ".join(label(METHOD_LABELS, cell[name]) for name in ("first", "second"))
         of_runs = f"{cell['algorithm']}, {cell['sparsity_percent']:g} %"
-        row = (of_runs, pair if cell["registered"] else f"{pair} *")
+        pair = pair if cell["registered"] else f"{pair} *"
         text = interval_text(cell, digits[cell["task"]])
-        cells.append((row, ("", headers[cell["task"]]), text))
-    return table_of(
-        cells,
-        ["", "Pair"],
-        [("", header) for header in headers.values()],
+        cells.append((of_runs, pair, "", headers[cell["task"]], text))
+    return Table.spread(
+        pd.DataFrame(cells, columns=["runs", "pair", *CELL_TEXT]),
+        {"runs": "", "pair": "Pair"},
+        plain(*headers.values()),
         name="rl_comparisons",
         title="Methods compared two by two.",
         caption=(
@@ -254,14 +256,14 @@ def variants_table(long: pd.DataFrame, variants: Mapping[str, Mapping[str, Any]]
     for cell in in_order(long, *by).to_dict("records"):
         name, method, title = cell["pruning"], cell["method"], task_title(long, cell["task"])
         of_runs = f"{cell['algorithm']}, {cell['sparsity_percent']:g} %"
-        row = (of_runs, METHOD_LABELS[method], described(method, variants[name]) or name)
+        row = (of_runs, METHOD_LABELS[method], described(method, variants[name]) or name, title)
         places = digits[cell["task"]]
         score = number(cell["value"], places)
-        cells.append((row, (title, score_header(cell["unit"])), score))
-        cells.append((row, (title, "more than by default"), interval_text(cell, places, GAP)))
-    return table_of(
-        cells,
-        ["Runs", "Method", "Pruned with"],
+        cells.append((*row, score_header(cell["unit"]), score))
+        cells.append((*row, "more than by default", interval_text(cell, places, GAP)))
+    return Table.spread(
+        pd.DataFrame(cells, columns=["runs", "method", "pruning", *CELL_TEXT]),
+        {"runs": "Runs", "method": "Method", "pruning": "Pruned with"},
         name="rl_variants",
         title="Other ways to prune.",
         caption=(
