@@ -42,48 +42,66 @@ BONUS = {
 }
 
 
+PAPER_CUTS = {
+    "passt_n": ("PaSST-N", 10, False),
+    "passt_s": ("PaSST-S", 10, True),
+    "passt_s15": ("PaSST-S15", 15, True),
+}
+"""Label, seconds of a segment, and whether its patches overlap."""
+DEMO_LABELS = {
+    "mini_n": "PaSST-N mini",
+    "mini_s": "PaSST-S mini",
+    "mini_bert": "BERT mini",
+    "mini_roberta": "RoBERTa mini",
+}
+
+
 def settings(*, paper: bool = False, **changes) -> dict:
     """What the rules give as params.study."""
-    mini = {"weights": "", "segment_seconds": 3}
-    scratch = {"weights": "", "parameters": 2e5}
-    demo = {
-        "audio_models": {
-            "mini_n": {"label": "PaSST-N mini", "overlap": False, **mini},
-            "mini_s": {"label": "PaSST-S mini", "overlap": True, **mini},
-        },
-        "text_models": {
-            "mini_bert": {"label": "BERT mini", "kind": "bert", **scratch},
-            "mini_roberta": {"label": "RoBERTa mini", "kind": "roberta", **scratch},
-        },
-        "main": ["mini_n", "mini_roberta"],
+    study = {
+        "pairs": {"-".join(pair): demo_pair(*pair) for pair in DEMO_PAIRS},
+        "main": "mini_n-mini_roberta",
         "evaluated": "clean",
         "replicated": None,
         "leaky": "leaky",
-        "first_seed": 0,
+        "first_seed": "0",
         "sources": dict.fromkeys(("clotho", "audiocaps", "wavcaps"), "synthesised"),
         "backend": "template",
     }
-    columns = ("label", "weights", "segment_seconds", "overlap")
-    real = {
-        "audio_models": {
-            weights: dict(zip(columns, (label, weights, seconds, overlap), strict=True))
-            for weights, label, seconds, overlap in (
-                ("passt_n", "PaSST-N", 10, False),
-                ("passt_s", "PaSST-S", 10, True),
-                ("passt_s15", "PaSST-S15", 15, True),
-            )
-        },
-        "text_models": {
-            f"{kind}_{size}": {"label": f"{kind}-{size}", "kind": kind}
-            | {"weights": f"{kind}_{size}", "parameters": parameters}
-            for kind in ("bert", "roberta")
-            for size, parameters in (("base", 1e8), ("large", 3e8))
-        },
-        "main": ["passt_n", "roberta_large"],
-        "sources": {"clotho": "download", "audiocaps": "path", "wavcaps": "download"},
-        "backend": "authors",
+    if paper:
+        study |= {
+            "pairs": {"-".join(pair): paper_pair(*pair) for pair in PAPER_PAIRS},
+            "main": "passt_n-roberta_large",
+            "sources": {"clotho": "download", "audiocaps": "path", "wavcaps": "download"},
+            "backend": "authors",
+        }
+    return study | changes
+
+
+def demo_pair(audio: str, text: str) -> dict:
+    return {
+        "audio": DEMO_LABELS[audio],
+        "text": DEMO_LABELS[text],
+        "weights": ["", ""],
+        "segment_seconds": 3,
+        "overlap": audio == "mini_s",
+        "text_kind": text.removeprefix("mini_"),
+        "text_parameters": 2e5,
     }
-    return {**demo, **(real if paper else {}), **changes}
+
+
+def paper_pair(audio: str, text: str) -> dict:
+    label, seconds, overlap = PAPER_CUTS[audio]
+    kind, size = text.split("_")
+    return {
+        "audio": label,
+        "text": f"{kind}-{size}",
+        "weights": [audio, text],
+        "segment_seconds": seconds,
+        "overlap": overlap,
+        "text_kind": kind,
+        "text_parameters": {"base": 1e8, "large": 3e8}[size],
+    }
 
 
 def study(**changes) -> AudioStudy:
@@ -96,9 +114,10 @@ TWIN = ("passt_n_mlp", "roberta_large")
 
 
 def with_twin(study: dict) -> dict:
-    """The settings with a model whose projections have a hidden layer."""
-    twin = {**study["audio_models"]["passt_n"], "label": "PaSST-N MLP", "projection_hidden": 1024}
-    return {**study, "audio_models": {**study["audio_models"], TWIN[0]: twin}}
+    """The settings with a pair whose projections have a hidden layer."""
+    twin = study["pairs"]["passt_n-roberta_large"] | {"audio": "PaSST-N MLP"}
+    pairs = {**study["pairs"], "-".join(TWIN): {**twin, "projection_hidden": 1024}}
+    return {**study, "pairs": pairs}
 
 
 def runs(*, paper: bool = False, seeds=(0, 1, 2), twin=False, replicated=False) -> pd.DataFrame:

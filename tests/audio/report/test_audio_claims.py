@@ -93,8 +93,15 @@ UNCLEAR = [
 MODELS = {f"{each} models" for each in ("ranked", "main", "best", "member")}
 
 
-def with_model(kind, name, **values):
-    return lambda study: {**study, kind: {**study[kind], name: {**study[kind][name], **values}}}
+def without_weights(audio_model):
+    def change(study):
+        pairs = dict(study["pairs"])
+        for name, pair in pairs.items():
+            if name.startswith(f"{audio_model}-"):
+                pairs[name] = {**pair, "weights": ["", pair["weights"][1]]}
+        return {**study, "pairs": pairs}
+
+    return change
 
 
 def with_sources(source):
@@ -119,7 +126,7 @@ UNMET = [
     ),
     ("audio_subsets", lambda frame: frame[:0], {"smaller ensembles", "larger ensembles"}),
     ("audio.study", with_sources("none"), {f"{name} source" for name in made.WORDS}),
-    ("audio.study", with_model("audio_models", "passt_n", weights=""), MODELS | {"pairs"}),
+    ("audio.study", without_weights("passt_n"), MODELS | {"pairs"}),
     ("audio.trained", lambda trained: {**trained, "exclude": "another"}, {"policy"}),
 ]
 

@@ -232,32 +232,32 @@ class Workflow:
     @property
     def study(self) -> dict[str, Any]:
         """The values of the config that tables, figures and claims need."""
-        config, labels = self.config, self._labels
-        weights = {name: entry.get("weights") for name, entry in config["audio_models"].items()}
+        config = self.config
         return {
-            "audio_models": {
-                name: {
-                    "label": labels["audio_models"][name],
-                    "weights": "" if weights[name] in (None, "none") else weights[name],
-                    "segment_seconds": settings.segment_seconds,
-                    "overlap": settings.audio.overlap,
-                    "projection_hidden": settings.projection_hidden,
-                }
-                for name, settings in self._audio_models.items()
-            },
-            "text_models": {
-                name: {
-                    "label": labels["text_models"][name],
-                    "weights": name if settings["source"] == "hub" else "",
-                    "kind": config["text_models"][name]["class"],
-                    "parameters": settings["parameters"],
-                }
-                for name, settings in self.text_settings.items()
-            },
-            **{key: config[key] for key in ("main", "evaluated", "replicated", "leaky")},
-            "first_seed": config["finetuning"]["seeds"][0],
+            "pairs": {pair_name(pair): self._pair(*pair) for pair in config["pairs"]},
+            "main": self.main,
+            **{key: config[key] for key in ("evaluated", "replicated", "leaky")},
+            "first_seed": str(config["finetuning"]["seeds"][0]),
             "sources": self.inputs.sources,
             "backend": config["captions"]["backend"],
+        }
+
+    def _pair(self, audio_model: str, text_model: str) -> dict[str, Any]:
+        """The fields of a `report.rows.PairModel`."""
+        audio, text = self._audio_models[audio_model], self.text_settings[text_model]
+        weights = self.config["audio_models"][audio_model].get("weights", "none")
+        return {
+            "audio": self._labels["audio_models"][audio_model],
+            "text": self._labels["text_models"][text_model],
+            "weights": [
+                "" if weights == "none" else weights,
+                text_model if text["source"] == "hub" else "",
+            ],
+            "segment_seconds": audio.segment_seconds,
+            "overlap": audio.audio.overlap,
+            "text_kind": self.config["text_models"][text_model]["class"],
+            "text_parameters": text["parameters"],
+            "projection_hidden": audio.projection_hidden,
         }
 
     def facts(self) -> dict[str, str]:

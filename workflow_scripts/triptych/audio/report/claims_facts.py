@@ -21,13 +21,13 @@ from triptych.audio.report.rows import (
     CLOTHO_EVALUATION,
     SYSTEM,
     AudioStudy,
+    Pair,
     evaluation_rows,
     of_pair,
+    pair_of,
     with_kind,
 )
 
-Pair = tuple[str, str]
-"""An audio and a text model."""
 Contrast = tuple[Pair, Pair]
 """Two pairs of models, the one that should be better first."""
 NO_OVERLAP, OVERLAP, LONG = "passt_n", "passt_s", "passt_s15"
@@ -36,7 +36,7 @@ PAPER_PAIRS = (
     *((audio, text) for audio in (NO_OVERLAP, OVERLAP) for text in BASES),
     *((audio, text) for audio in (NO_OVERLAP, OVERLAP, LONG) for text in LARGES),
 )
-"""Pairs of Table 2 by their published weights, as `AudioStudy.published` names them."""
+"""Pairs of Table 2 by their published weights, as `PairModel.published` names them."""
 WANTED: Mapping[str, Sequence[Contrast]] = {
     "larger": [
         ((audio, large), (audio, base))
@@ -101,7 +101,7 @@ class Run:
 
     def label(self, pair: Pair) -> str:
         """The pair as a reader knows it."""
-        return self.study.pair_label(*pair)
+        return self.study.pairs[pair].label
 
     def losses(self, which: str) -> pd.DataFrame:
         """The lowest (`min`) or last validation losses of the main pair: rows seeds, columns human
@@ -142,7 +142,7 @@ def read_run(
         **_facts(
             study,
             run.systems,
-            [tuple(member.split("/")[0].split("-")) for member in members],
+            [pair_of(member) for member in members],
             scored=scored.rename(columns={"clip": "clips", "query": "queries"}),
             epochs={str(stage): int(n) for stage, n in last.groupby("stage").min().items()},
             removed=int((subsets["removed"] > 0).sum()),
@@ -217,7 +217,7 @@ def _facts(
         },
     }
     facts: dict[str, Any] = {
-        "pairs": {" ".join(study.published(*pair)) for pair in pairs},
+        "pairs": {" ".join(study.pairs[pair].published) for pair in pairs},
         "main pair": {_weights(study, study.main)},
         "best pair": {_weights(study, best)},
         "best runs": int(study.first_seed in seeds.get(("finetuned_gpt", *best), ())),
@@ -235,7 +235,7 @@ def _facts(
     }
     for kind, of_kind in compared.items():
         facts[kind] = {
-            contrast_name((study.published(*one), study.published(*other)))
+            contrast_name((study.pairs[one].published, study.pairs[other].published))
             for one, other in of_kind
         }
     return facts
@@ -248,33 +248,31 @@ def pairs_of(systems: pd.DataFrame) -> list[Pair]:
 
 
 def _weights(study: AudioStudy, pair: Pair) -> str:
-    return " ".join(study.published(*pair)).strip() or "others"
+    return " ".join(study.pairs[pair].published).strip() or "others"
 
 
 def unlike(pairs: Sequence[Pair], study: AudioStudy) -> list[str]:
     """Encoders that do not start from the published weights, or cut recordings otherwise than those
     were trained."""
-    audio = {study.audio[name] for name, _ in pairs}
-    text = {study.text[name] for _, name in pairs}
-    labels = [model.label for model in audio if not model.weights]
-    labels += [model.label for model in text if not model.weights]
-    return [f"{label} from scratch" for label in labels] + [
-        f"{model.label}, which cuts recordings otherwise"
-        for model in audio
-        for cut in [(model.segment_seconds, model.overlap)]
-        if PUBLISHED_CUTS.get(model.weights, cut) != cut
-    ]
+    others = set()
+    for pair in (study.pairs[name] for name in pairs):
+        labels = zip((pair.audio, pair.text), pair.weights, strict=True)
+        others |= {f"{label} from scratch" for label, weights in labels if not weights}
+        cut = (pair.segment_seconds, pair.overlap)
+        if PUBLISHED_CUTS.get(pair.weights[0], cut) != cut:
+            others.add(f"{pair.audio}, which cuts recordings otherwise")
+    return sorted(others)
 
 
 def best_pair(pairs: Iterable[Pair], study: AudioStudy) -> Pair:
     """The report's best pair by its published weights; the main one where it wasn't run."""
-    return next((pair for pair in pairs if study.published(*pair) == BEST), study.main)
+    return next((pair for pair in pairs if study.pairs[pair].published == BEST), study.main)
 
 
 def ranked_pairs(pairs: Iterable[Pair], study: AudioStudy) -> list[Pair]:
     """The report's ten pairs where all of them are among these, else all."""
-    paper = [pair for pair in pairs if study.published(*pair) in PAPER_PAIRS]
-    ten = {study.published(*pair) for pair in paper} == set(PAPER_PAIRS)
+    paper = [pair for pair in pairs if study.pairs[pair].published in PAPER_PAIRS]
+    ten = {study.pairs[pair].published for pair in paper} == set(PAPER_PAIRS)
     return paper if ten else list(pairs)
 
 
@@ -285,23 +283,24 @@ def contrasts(kind: str, pairs: Sequence[Pair], study: AudioStudy) -> list[Contr
         (one, other) for other in pairs for one in pairs if _differ(kind, one, other, study)
     ]
     known = {
-        (study.published(*one), study.published(*other)): (one, other) for one, other in differing
+        (study.pairs[one].published, study.pairs[other].published): (one, other)
+        for one, other in differing
     }
     complete = WANTED[kind] and set(WANTED[kind]) <= set(known)
     return [known[contrast] for contrast in WANTED[kind]] if complete else differing
 
 
 def _differ(kind: str, one: Pair, other: Pair, study: AudioStudy) -> bool:
-    audio, other_audio = study.audio[one[0]], study.audio[other[0]]
-    text, other_text = study.text[one[1]], study.text[other[1]]
+    first, second = study.pairs[one], study.pairs[other]
     if kind == "larger":  # sentence encoder of a kind, behind the same audio model
-        same = one[0] == other[0] and text.kind == other_text.kind
-        return same and 0 < other_text.parameters < text.parameters
+        same = one[0] == other[0] and first.text_kind == second.text_kind
+        return same and 0 < second.text_parameters < first.text_parameters
     if kind == "overlap":  # of patches, in segments of one length
-        same = one[1] == other[1] and audio.segment_seconds == other_audio.segment_seconds
-        return same and audio.overlap is False and bool(other_audio.overlap)
-    same = study.weights(*one) == study.weights(*other)
-    return same and bool(audio.projection_hidden) and not other_audio.projection_hidden
+        same = one[1] == other[1] and first.segment_seconds == second.segment_seconds
+        return same and first.overlap is False and second.overlap is True
+    return (
+        first.weights == second.weights and first.projection_hidden > second.projection_hidden == 0
+    )
 
 
 def contrast_name(contrast: Contrast) -> str:

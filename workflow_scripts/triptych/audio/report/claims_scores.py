@@ -94,8 +94,8 @@ def best_single_model(run: Run) -> Finding:
     for pair in every:
         finding.add(f"{run.label(pair)} {run.single(pair).mean():.2f}")
     ranked = ranked_pairs(every, run.study)
-    if ranked and run.study.published(*ranked[0]) != BEST:
-        ours = [pair for pair in ranked if run.study.published(*pair) == BEST]
+    if ranked and run.study.pairs[ranked[0]].published != BEST:
+        ours = [pair for pair in ranked if run.study.pairs[pair].published == BEST]
         leads = [gain(run.single(ranked[0]), run.single(pair)).side() for pair in ours]
         is_best = f"{run.label(ranked[0])} is best"
         finding.require(0 if leads[:1] == [0] else -1, is_best, is_best)

@@ -50,41 +50,52 @@ KINDS = {
 """What a row can be, in the order of tables and figures."""
 
 
-@dataclass(frozen=True)
-class AudioModel:
-    """An audio encoder as configured. weights: name of the published ones, "" for none; overlap: of
-    its patches, None where it has none; projection_hidden: units between it, or its sentence
-    encoder, and the shared space, 0 for the report's linear map."""
+Pair = tuple[str, str]
+"""The names of an audio and of a text model."""
 
-    label: str
-    weights: str
+
+@dataclass(frozen=True)
+class PairModel:
+    """A pair of models as configured.
+
+    audio, text: labels of both encoders; weights: names of the published weights that they start
+    from, "" for none; overlap: of the audio model's patches, None where it has none;
+    projection_hidden: units between encoders and shared space, 0 for the report's linear map;
+    text_kind, text_parameters: of the sentence encoder, the number orders those of a kind.
+    """
+
+    audio: str
+    text: str
+    weights: Sequence[str]
     segment_seconds: float
     overlap: bool | None
+    text_kind: str
+    text_parameters: float
     projection_hidden: int = 0
 
+    @property
+    def label(self) -> str:
+        """Both encoders as a reader knows them."""
+        return f"{self.audio} + {self.text}"
 
-@dataclass(frozen=True)
-class TextModel:
-    """A sentence encoder as configured. weights: name of the published ones, "" for none;
-    parameters: how many, which orders models of a kind."""
-
-    label: str
-    weights: str
-    kind: str
-    parameters: float
+    @property
+    def published(self) -> Pair:
+        """Names of the published weights, empty also where a layer more follows the encoders than
+        in the report."""
+        return ("", "") if self.projection_hidden else (self.weights[0], self.weights[1])
 
 
 @dataclass(frozen=True)
 class AudioStudy:
     """The study's set-up, as far as its report depends on it.
 
-    main: the pair of the ablation, Figure 2 and the leaks. evaluated, replicated, leaky: corpora.
-    first_seed: of fine-tuning. sources: by data set. backend: what wrote the new captions.
+    pairs: in the order of the config. main: the pair of the ablation, Figure 2 and the leaks.
+    evaluated, replicated, leaky: corpora. first_seed: of fine-tuning. sources: by data set.
+    backend: what wrote the new captions.
     """
 
-    audio: Mapping[str, AudioModel]
-    text: Mapping[str, TextModel]
-    main: tuple[str, str]
+    pairs: Mapping[Pair, PairModel]
+    main: Pair
     evaluated: str
     replicated: str | None
     leaky: str | None
@@ -93,22 +104,10 @@ class AudioStudy:
     backend: str
 
     @classmethod
-    def read(
-        cls,
-        audio_models: Mapping[str, Mapping[str, Any]],
-        text_models: Mapping[str, Mapping[str, Any]],
-        main: Sequence[str],
-        first_seed: int,
-        **others: Any,
-    ) -> "AudioStudy":
+    def read(cls, pairs: Mapping[str, Any], main: str, **others: Any) -> "AudioStudy":
         """The study from the table of `Workflow.study`."""
-        return cls(
-            audio={name: AudioModel(**model) for name, model in audio_models.items()},
-            text={name: TextModel(**model) for name, model in text_models.items()},
-            main=(main[0], main[1]),
-            first_seed=str(first_seed),
-            **others,
-        )
+        models = {pair_of(name): PairModel(**model) for name, model in pairs.items()}
+        return cls(models, pair_of(main), **others)
 
     @property
     def synthesised(self) -> bool:
@@ -120,23 +119,11 @@ class AudioStudy:
         """The recordings that were scored, in words."""
         return "synthesised sound scenes" if self.synthesised else "Clotho"
 
-    def weights(self, audio_model: str, text_model: str) -> tuple[str, str]:
-        """Names of the published weights that both encoders start from, empty for none."""
-        return self.audio[audio_model].weights, self.text[text_model].weights
 
-    def published(self, audio_model: str, text_model: str) -> tuple[str, str]:
-        """These names, empty also where a layer more follows the encoders than in the report."""
-        if self.audio[audio_model].projection_hidden:
-            return "", ""
-        return self.weights(audio_model, text_model)
-
-    def as_published(self, audio_model: str, text_model: str) -> bool:
-        """Whether both encoders start from the published weights and end in a linear map."""
-        return all(self.published(audio_model, text_model))
-
-    def pair_label(self, audio_model: str, text_model: str) -> str:
-        """Both encoders as a reader knows them."""
-        return f"{self.audio[audio_model].label} + {self.text[text_model].label}"
+def pair_of(name: str) -> Pair:
+    """A pair by the name of its folder, with which labels of its runs begin."""
+    audio, text = name.split("/")[0].split("-")
+    return audio, text
 
 
 def read_rows(paths: str | Path | Sequence[str | Path]) -> pd.DataFrame:
@@ -178,14 +165,16 @@ def of_pair(frame: pd.DataFrame, pair: tuple[str, str], stage: str) -> pd.DataFr
 
 
 def in_order(rows: pd.DataFrame, study: AudioStudy) -> pd.DataFrame:
-    """Rows by kind (KINDS), then by the order of the configured models, then by seed."""
-    seeds = dict.fromkeys([study.first_seed, *sorted(set(rows["seed"]))])
-    orders = {"kind": KINDS, "audio_model": study.audio, "text_model": study.text, "seed": seeds}
-    places = {
-        key: rows[key].map({name: place for place, name in enumerate(order)})
-        for key, order in orders.items()
-    }
-    return rows.loc[pd.DataFrame(places).sort_values([*orders], kind="stable").index]
+    """Rows by kind (KINDS), then by the order of the configured pairs, then by seed."""
+    kinds, pairs = list(KINDS), list(study.pairs)
+
+    def place(row: Mapping[str, Any]) -> tuple[Any, ...]:
+        pair = (row["audio_model"], row["text_model"])
+        of_pair = pairs.index(pair) if pair in pairs else -1
+        return kinds.index(row["kind"]), of_pair, row["seed"] != study.first_seed, row["seed"]
+
+    places = [place(row) for row in records(rows)]
+    return rows.iloc[sorted(range(len(rows)), key=places.__getitem__)]
 
 
 def interval_texts(cells: pd.DataFrame) -> list[str]:

@@ -22,6 +22,7 @@ from triptych.audio.report.rows import (
     evaluation_rows,
     in_order,
     interval_texts,
+    pair_of,
     records,
 )
 from triptych.report.tables import DASH, Table, number, signed, with_cells
@@ -129,24 +130,22 @@ def _names(
     if row["system"] == "baseline":
         return {"audio": "Bag of words" if name == "keywords" else name.capitalize()}
     if row["system"] == "ensemble":
-        pairs = [member.split("/")[0].split("-") for member in members[name]]
+        pairs = [study.pairs[pair_of(member)] for member in members[name]]
         whole = name == "published" and len(pairs) == PAPER_MEMBERS
-        paper = whole and all(study.as_published(*pair) for pair in pairs)
+        paper = whole and all(all(pair.published) for pair in pairs)
         chosen = {"published": "as listed", "selected": "by validation"}[name]
         of_members = f"Ensemble of {len(pairs)}, {chosen}"
         return {"audio": of_members, "published_row": "ensemble" if paper else ""}
-    audio, text = study.audio[name], study.text[row["text_model"]]
+    pair = study.pairs[name, row["text_model"]]
     trained, finetuned = stage != "untrained", stage == "finetuned"
-    paper = study.as_published(name, row["text_model"])
-    paper = paper and not (finetuned and row["seed"] != study.first_seed)
+    paper = all(pair.published) and not (finetuned and row["seed"] != study.first_seed)
     by_template = captions == "gpt" and study.backend == "template"
-    weights = "-".join(study.weights(name, row["text_model"]))
-    published_row = "/".join(filter(None, (weights, stage, captions)))
+    published_row = "/".join(filter(None, ("-".join(pair.weights), stage, captions)))
     return {
-        "audio": audio.label if trained else f"{audio.label}, untrained",
-        "segment_seconds": audio.segment_seconds,
-        "overlap": {True: "yes", False: "no", None: ""}[audio.overlap],
-        "text": text.label,
+        "audio": pair.audio if trained else f"{pair.audio}, untrained",
+        "segment_seconds": pair.segment_seconds,
+        "overlap": {True: "yes", False: "no", None: ""}[pair.overlap],
+        "text": pair.text,
         "finetuned": "yes" if finetuned else "no",
         "gpt": WRITERS[study.backend] if captions == "gpt" else "no",
         "shown_seed": row["seed"] if trained else "",

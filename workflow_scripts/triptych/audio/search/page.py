@@ -3,6 +3,7 @@
 One page that needs nothing but itself. The queries are chosen by a rule, not by hand.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -24,22 +25,16 @@ KINDS = ("at rank 1", "at ranks 2 to 10", "not among the ten best")
 def choose_queries(
     of_ranks: NDArray[np.int64], query_clips: Sequence[str], count: int
 ) -> list[int]:
-    """Numbers of about `count` queries, spread over hits at 1, ranks 2 to 10 and misses.
-
-    A clip takes part with the first of its queries. Each of the three kinds has a third, evenly
-    spaced by rank; one that has too few leaves its places to the others. Returned by rank.
-    """
+    """Numbers of about `count` queries by rank: a third each of hits at 1, of ranks 2 to 10 and of
+    misses, evenly spaced, or as many as there are. A clip takes part with its first query."""
     _, firsts = np.unique(np.asarray(query_clips), return_index=True)
-    groups: list[list[int]] = [[] for _ in KINDS]
-    for query in sorted(firsts.tolist(), key=lambda query: (of_ranks[query], query)):
-        groups[_kind(of_ranks[query])].append(query)
-    shares = _shares(count, [len(group) for group in groups])
-    chosen = [
-        group[place]
-        for group, share in zip(groups, shares, strict=True)
-        for place in np.linspace(0, len(group) - 1, share).round().astype(int)
-    ]
-    return sorted(chosen, key=lambda query: (of_ranks[query], query))
+    by_rank = sorted(firsts.tolist(), key=lambda query: (of_ranks[query], query))
+    chosen = []
+    for kind in range(len(KINDS)):
+        group = [query for query in by_rank if _kind(of_ranks[query]) == kind]
+        places = np.linspace(0, len(group) - 1, min(math.ceil(count / len(KINDS)), len(group)))
+        chosen += [group[place] for place in places.round().astype(int)]
+    return chosen
 
 
 def search_page(
@@ -123,9 +118,3 @@ class _Clips:
 
 def _kind(rank: int) -> int:
     return 0 if rank == 1 else 1 if rank <= BEST else 2
-
-
-def _shares(count: int, sizes: Sequence[int]) -> list[int]:
-    """`count` places dealt out in turn among groups, to none more than it has."""
-    turns = [group for turn in range(count) for group, size in enumerate(sizes) if turn < size]
-    return [turns[:count].count(group) for group in range(len(sizes))]
