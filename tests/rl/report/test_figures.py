@@ -5,10 +5,9 @@ import pandas as pd
 import pytest
 import synthetic
 
-from triptych.rl.pruning.storage import coo_bytes, dense_bytes
 from triptych.rl.report.figures import curves_figure, curves_long, sparsity_figure
 from triptych.rl.report.masks import FLOOR, layers_figure, layers_long
-from triptych.rl.report.memory import break_even_percent, memory_figure, sizes_long
+from triptych.rl.report.memory import memory_figure, sizes_long
 from triptych.rl.report.scores import run_scores, summarise_scores
 
 PUBLISHED = pd.DataFrame(
@@ -62,25 +61,8 @@ def test_memory_lines_cross_at_the_break_even():
         -dense.get_ydata()[0], -np.array(sparse.get_ydata()), np.array(sparse.get_xdata())
     )
     assert crossing == pytest.approx(80, abs=1)
-    assert "break-even 80 %" in {text.get_text() for text in axes.texts}
     published = line(axes, "published")
     assert list(published.get_xdata()) == [0] and list(published.get_ydata()) == [0.5287]
-
-
-@pytest.mark.parametrize("width", [4, 12, 200])
-def test_the_break_even_is_that_of_the_files(width):
-    """Biases and records weigh more the narrower a network is; a tiny one never gets there."""
-    share = np.random.default_rng(0).random((width, width))
-
-    def network(percent):
-        weight = np.where(100 * share < percent, 0, 1).astype("f4")
-        return {"l1.weight": weight, "l1.bias": np.ones(width, "f4")}
-
-    dense = dense_bytes(network(0))
-    sparse = pd.Series({p: coo_bytes(network(p)) for p in range(0, 101, 5)})
-    smaller = [p for p in range(101) if coo_bytes(network(p)) < dense]
-    found = break_even_percent(sparse, dense)
-    assert found is None if not smaller else abs(found - smaller[0]) < 6
 
 
 def test_learning_curves_draw_each_evaluation_of_dense_and_of_one_sparsity():

@@ -98,7 +98,7 @@ def read_run(
         for name in OF_SCORES
     }
     return run, {
-        **_data_facts(dict(zip(data["task"], data["source"], strict=True)), data["transitions"]),
+        **_data_facts(data),
         **_training_facts(trained, wide, kind, run.variants),
         **_time_facts(run.latency),
         "mask seeds": _fewest(layers, METHODS),
@@ -121,8 +121,12 @@ def planned_facts(config: Mapping[str, Any]) -> dict[str, Any]:
     trained = trained.merge(pd.DataFrame(algorithms, columns=["stack", "algorithm"]), on="stack")
     few = trained["max_transitions"].notna()
     measured = with_observations(runs[~runs["trained"]], kind)
-    evaluation, timing = config["evaluation"], config["latency"]
-    tasks = {name: task for name, task in config["tasks"].items() if name in TASKS}
+    timing, variants = config["latency"], config["pruning"]["variants"]
+    sources = {n: data_source(task) for n, task in config["tasks"].items() if n in TASKS}
+    data = pd.DataFrame(sources.items(), columns=["task", "source"]).assign(transitions=MILLION)
+    trained = trained.assign(
+        updates=config["training"]["updates"], episodes=config["evaluation"]["final_episodes"]
+    )
     paper_widths = [
         name
         for name, widths in config["widths"].items()
@@ -136,15 +140,8 @@ def planned_facts(config: Mapping[str, Any]) -> dict[str, Any]:
     # The workflow refuses a config that doesn't measure what is to be timed.
     timed = timing["task"] in TASKS and timing["sparsity"] == SPARSITY and 1 in timing["batches"]
     return {
-        **_data_facts({n: data_source(task) for n, task in tasks.items()}, len(tasks) * [MILLION]),
-        **_training_facts(
-            trained[~few].assign(
-                updates=config["training"]["updates"], episodes=evaluation["final_episodes"]
-            ),
-            wide,
-            kind,
-            config["pruning"]["variants"],
-        ),
+        **_data_facts(data),
+        **_training_facts(trained[~few], wide, kind, variants),
         "mask seeds": _fewest(measured, METHODS),
         "size seeds": _fewest(measured, (DENSE, *METHODS)),
         "small data": small_facts(trained[few].rename(columns={"max_transitions": "trained_on"})),
@@ -156,13 +153,16 @@ def planned_facts(config: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _data_facts(sources: Mapping[str, str], transitions: Collection[int]) -> dict[str, Any]:
-    """Where each task's data come from, and the fewest transitions of those that are D4RL's."""
-    both = zip(sources.values(), transitions, strict=True)
+def _data_facts(data: pd.DataFrame) -> dict[str, Any]:
+    """Where each task's data come from, and the fewest transitions of those that are D4RL's.
+
+    data: task, source, transitions.
+    """
+    d4rl = data.loc[data["source"] == "d4rl", "transitions"]
     return {
-        "tasks": set(sources),
-        "data": set(sources.values()),
-        "transitions": min((int(n) for source, n in both if source == "d4rl"), default=MILLION),
+        "tasks": set(data["task"]),
+        "data": set(data["source"]),
+        "transitions": int(min([MILLION, *d4rl])),
     }
 
 
@@ -194,18 +194,21 @@ def _training_facts(
             if _fewest(runs, METHODS, level) >= PAPER_SEEDS
         }
     bc = trained[(trained["algorithm"] == "BC") & trained["sparsity_percent"].isin([0, SPARSITY])]
+    varied = bc[bc["observations"] == observations]
+    whole = [
+        settings
+        for name, settings in variants.items()
+        if _fewest(varied[varied["pruning"] == name], METHODS) >= PAPER_SEEDS
+    ]
+    changed = {
+        "batch": {CRITERIA[method].batch for method in METHODS},
+        "iterations": {"iterations"},
+    }
     seeds = default_pruning(bc).groupby(["observations", "task", "method"])["seed"].agg(set)
 
     def share_a_seed(*cells: tuple[str, str, str]) -> bool:
         return bool(set.intersection(*(seeds.get(cell, set()) for cell in cells)))
 
-    varied = bc[bc["observations"] == observations]
-    whole = {
-        name
-        for name in variants
-        if _fewest(varied[varied["pruning"] == name], METHODS) >= PAPER_SEEDS
-    }
-    batches = {CRITERIA[method].batch for method in METHODS}
     return facts | {
         "both ways": {
             f"{task} {method}"
@@ -218,9 +221,7 @@ def _training_facts(
             if share_a_seed(*product([observations], [task], [method, SHUFFLED[method]]))
         },
         "other prunings": {
-            changed
-            for changed, keys in (("batch", batches), ("iterations", {"iterations"}))
-            if any(keys <= variants[name].keys() for name in whole)
+            name for name, keys in changed.items() if any(keys <= own.keys() for own in whole)
         },
     }
 

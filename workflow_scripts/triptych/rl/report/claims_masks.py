@@ -22,7 +22,7 @@ FASTER_TRAINING = 2.5
 
 def last_layer_keeps_most(run: Run) -> Finding:
     """Shares of their weights that layers keep, by depth (Figure 3)."""
-    found, measured, intervals = Finding(), [], []
+    found = Finding(heading="Share of the last layer kept: ")
     names: Any
     for names, shares in _shares_by_depth(run.layers).groupby(["group", "task"]):
         name = f"{names[0]} on {TASK_LABELS[names[1]]}"
@@ -37,12 +37,10 @@ def last_layer_keeps_most(run: Run) -> Finding:
         if len(last):
             gap = difference_interval(last["grasp"], last["snip"])
             means = last.mean()
-            measured.append(f"{name}: SNIP {means['snip']:.1f} %, GraSP {means['grasp']:.1f} %")
-            intervals.append(f"{name} {gap.ends(1)}")
+            shown = f"{name}: SNIP {means['snip']:.1f} %, GraSP {means['grasp']:.1f} %"
+            found.add(shown, f"{name}: GraSP minus SNIP {gap.ends(1)}")
             text = f"than SNIP in the {name}"
             found.require(gap.side(), f"GraSP keeps less {text}", f"GraSP may not keep more {text}")
-    found.measured = "Share of the last layer kept: " + "; ".join(measured)
-    found.interval = "GraSP minus SNIP in percentage points: " + ", ".join(intervals)
     return found
 
 
@@ -82,7 +80,7 @@ def _shares_by_depth(layers: pd.DataFrame) -> pd.DataFrame:
 
 def memory_shrinks_four_times(run: Run) -> Finding:
     """Bytes of dense and of sparsely indexed files (Table 1)."""
-    found, measured = Finding(interval="each figure is the range over tasks and seeds"), []
+    found = Finding(interval="each figure is the range over tasks and seeds")
     sizes = run.sizes[run.sizes["sparsity_percent"].isin([0, SPARSITY])]
     for network, stored in sizes.groupby("network"):
         dense = stored[(stored["method"] == DENSE) & (stored["format"] == "dense")]
@@ -102,8 +100,7 @@ def memory_shrinks_four_times(run: Run) -> Finding:
             parts.append(text)
             if not ratios.between(low, high).all():
                 found.failures.append(f"{name}, {text}, not {low} to {high}")
-        measured.append(f"{name}: {', '.join(parts)}")
-    found.measured = "; ".join(measured)
+        found.add(f"{name}: {', '.join(parts)}")
     return found
 
 
@@ -113,7 +110,7 @@ def sparse_kernels_are_faster(run: Run, training: bool) -> Finding:
     training: whether updates are judged, which must be FASTER_TRAINING times as fast, or the actor
     at batch 1, which must be faster.
     """
-    found, measured, ranges = Finding(), [], []
+    found = Finding(heading="Speed against the fastest dense kernel: ")
     least = FASTER_TRAINING if training else 1
     long = run.latency[run.latency["sparsity_percent"] == SPARSITY]
     for _, kernels in long[long["part"].isin(UPDATES) == training].groupby(CASE, sort=False):
@@ -124,15 +121,13 @@ def sparse_kernels_are_faster(run: Run, training: bool) -> Finding:
         part, batch = best["part"], best["batch"]
         name = f"{part_label(part, best['candidates'])} at batch {batch}, "
         name += METHOD_LABELS[best["method"]]
-        measured.append(f"{name}: {best['kernel']} {best['speedup']:.2f}{TIMES}")
+        found.add(f"{name}: {best['kernel']} {best['speedup']:.2f}{TIMES}")
         if not training and (part, batch) != ("actor", 1):
             continue
         ratio = kernels.loc[dense, "microseconds_minimum"].min() / best["microseconds_minimum"]
-        ranges.append(f"{name} by the minima of the repeats {ratio:.2f}{TIMES}")
+        found.add("", f"{name} by the minima of the repeats {ratio:.2f}{TIMES}")
         if not (best["speedup"] > 1 and best["speedup"] >= least):
             found.failures.append(f"{name}: {best['speedup']:.2f} times as fast as dense")
         if best["maximum_difference"] > AGREEMENT:
             found.failures.append(f"{name}: outputs differ by {best['maximum_difference']:.1e}")
-    found.measured = "Speed against the fastest dense kernel: " + "; ".join(measured)
-    found.interval = "; ".join(ranges)
     return found

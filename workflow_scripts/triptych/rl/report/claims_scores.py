@@ -1,7 +1,8 @@
 """Comparisons of scores that claims judge."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -34,44 +35,31 @@ EXCEPTED = ("BCQ", "hopper")
 """Algorithm and task that lose their score in the paper, too."""
 
 
-def listed(intervals: Mapping[str, Interval], digits: int, sign: str = "") -> tuple[str, str]:
-    """Estimates, and ends of intervals, each behind its name."""
-    estimates = [f"{name} {one.estimate:{sign}.{digits}f}" for name, one in intervals.items()]
-    ends = [f"{name} {one.ends(digits, sign)}" for name, one in intervals.items()]
-    return ", ".join(estimates), ", ".join(ends)
-
-
-def require_all(
-    found: Finding,
-    intervals: Mapping[str, Interval],
-    side: Callable[[Interval], int],
-    claimed: str,
-) -> None:
-    """Note the intervals that don't lie on the claimed side. claimed: what each does, in words."""
-    for name, interval in intervals.items():
-        failure = f"{name} does not {claimed}"
-        found.require(side(interval), failure, f"{name} does not clearly {claimed}")
+def require(found: Finding, name: str, side: int, claimed: str) -> None:
+    """Note where a comparison does not lie on the claimed side. claimed: what is compared does."""
+    found.require(side, f"{name} does not {claimed}", f"{name} does not clearly {claimed}")
 
 
 def keeps_score(run: Run, algorithm: str, losing: str = "") -> Finding:
     """Ratios to the dense score at SPARSITY (Figures 1 and 2). losing: the task whose ratio must be
     clearly below 1; on all others it must clearly be at least KEEPS."""
-    found = Finding()
-    ratios = _ratios(run, algorithm, TASKS, (SPARSITY,), found)
-    known = {key: ratio for key, ratio in ratios.items() if not np.isnan(ratio.estimate)}
-    found.obstacles[:0] = [f"{pair_name(*key)} was not run" for key in ratios if key not in known]
-    for key, ratio in known.items():
-        lost = key[0] == losing
-        claimed = "lose its score" if lost else "keep its score"
-        require_all(found, {pair_name(*key): ratio}, loses if lost else keeps, claimed)
-    shown, found.interval = listed({pair_name(*key): r for key, r in known.items()}, 2)
-    found.measured = f"Ratio to dense: {shown}"
+    found = Finding(heading="Ratio to dense: ")
+    for key, ratio in _ratios(run, algorithm, TASKS, (SPARSITY,), found).items():
+        name = pair_name(*key)
+        if np.isnan(ratio.estimate):
+            found.obstacles.append(f"{name} was not run")
+            continue
+        found.add(f"{name} {ratio.estimate:.2f}", f"{name} {ratio.ends()}")
+        if key[0] == losing:
+            require(found, name, loses(ratio), "lose its score")
+        else:
+            require(found, name, keeps(ratio), "keep its score")
     return found
 
 
 def keeps_score_at_every_sparsity(run: Run) -> Finding:
     """Ratios to the dense score at each of SPARSITIES (Section 4), without EXCEPTED."""
-    found, least = Finding(), {}
+    found = Finding(heading="Least ratio to dense: ")
     for algorithm in OF_SCORES:
         tasks = [task for task in TASKS if (algorithm, task) != EXCEPTED]
         ratios = {
@@ -79,12 +67,10 @@ def keeps_score_at_every_sparsity(run: Run) -> Finding:
             for key, ratio in _ratios(run, algorithm, tasks, SPARSITIES, found).items()
             if not np.isnan(ratio.estimate)
         }
-        require_all(found, ratios, keeps, "keep its score")
-        if ratios:
-            name = min(ratios, key=lambda name: ratios[name].estimate)
-            least[name] = ratios[name]
-    shown, found.interval = listed(least, 2)
-    found.measured = f"Least ratio to dense: {shown}"
+        for name, ratio in ratios.items():
+            require(found, name, keeps(ratio), "keep its score")
+        for name in sorted(ratios, key=lambda name: ratios[name].estimate)[:1]:
+            found.add(f"{name} {ratios[name].estimate:.2f}", f"{name} {ratios[name].ends()}")
     return found
 
 
@@ -136,29 +122,30 @@ def loses(ratio: Interval) -> int:
 
 def other_prunings_do_not_help(run: Run) -> Finding:
     """Scores by other batches and iterations less those of the default pruning (Section 4)."""
-    found, gaps = Finding(), {}
+    found = Finding(heading="Points more than by the default pruning, mean over tasks: ")
     pairs = beside_default(run.varied[run.varied["sparsity_percent"] == SPARSITY])
-    pairs = pairs.assign(gap=pairs["score"] - pairs["other"])
-    for algorithm, pruning, method in product(OF_SCORES, run.variants, METHODS):
-        cell = pairs[(pairs["algorithm"] == algorithm) & (pairs["pruning"] == pruning)]
-        cell = cell[cell["method"] == method].pivot(index="seed", columns="task", values="gap")
-        by_seed = cell.reindex(columns=[*TASKS]).dropna().mean(axis=1)
+    gaps = pairs.assign(gap=pairs["score"] - pairs["other"]).pivot(
+        index=["algorithm", "pruning", "method", "seed"], columns="task", values="gap"
+    )
+    by_seed = gaps.reindex(columns=[*TASKS]).dropna().mean(axis=1)
+    names: Any
+    for names, differences in by_seed.groupby(["algorithm", "pruning", "method"]):
+        algorithm, pruning, method = names
         changed = described(method, run.variants[pruning])
-        if len(by_seed) and changed:
+        if algorithm in OF_SCORES and method in METHODS and changed:
+            more = mean_interval(differences)
             name = f"{algorithm} {METHOD_LABELS[method]} by {changed}"
-            gaps[name] = mean_interval(by_seed)
-    found.failures = [f"{name} scores more" for name, more in gaps.items() if more.side() > 0]
-    shown, found.interval = listed(gaps, 1, "+")
-    found.measured = f"Points more than by the default pruning, mean over tasks: {shown}"
+            found.add(f"{name} {more.estimate:+.1f}", f"{name} {more.ends(1, '+')}")
+            if more.side() > 0:
+                found.failures.append(f"{name} scores more")
     return found
 
 
 def normalising_makes_it_work(run: Run) -> Finding:
     """Gain of pruned BC by normalised observations, less the gain of dense BC."""
-    found, measured, gaps = Finding(), [], {}
-    runs = run.seen[
-        (run.seen["algorithm"] == "BC") & run.seen["sparsity_percent"].isin([0, SPARSITY])
-    ]
+    found = Finding(heading="Points that BC gains by normalised observations: ")
+    runs = run.seen[run.seen["sparsity_percent"].isin([0, SPARSITY])]
+    runs = runs[runs["algorithm"] == "BC"]
     normalised, raw = (runs[runs["observations"] == kind] for kind in ("normalised", "raw"))
     gains = paired(normalised, raw, ["task", "method", "seed"], how="inner")
     gains = gains.assign(gain=gains["score"] - gains["other"])
@@ -170,17 +157,17 @@ def normalising_makes_it_work(run: Run) -> Finding:
         if both.empty:
             found.obstacles.append(f"{name} has no scores on raw and on normalised observations")
             continue
-        measured.append(f"{name} {both[method].mean():+.0f} (dense {both[DENSE].mean():+.0f})")
-        gaps[name] = mean_interval(both[method] - both[DENSE])
-    require_all(found, gaps, Interval.side, "gain more than the dense network")
-    found.measured = "Points that BC gains by normalised observations: " + ", ".join(measured)
-    found.interval = f"Gained beyond dense: {listed(gaps, 0, '+')[1]}" if gaps else ""
+        more, (pruned, dense) = mean_interval(both[method] - both[DENSE]), both.mean()
+        found.add(
+            f"{name} {pruned:+.0f} (dense {dense:+.0f})", f"{name} beyond dense {more.ends(0, '+')}"
+        )
+        require(found, name, more.side(), "gain more than the dense network")
     return found
 
 
 def criteria_beat_their_shuffles(run: Run) -> Finding:
     """Probability that SNIP and GraSP score more than their masks shuffled within layers."""
-    found, measured, intervals = Finding(), [], []
+    found = Finding()
     of_bc = (run.scores["algorithm"] == "BC") & (run.scores["sparsity_percent"] == SPARSITY)
     long = comparisons_long(run.scores[of_bc]).set_index(["first", "second", "task"])[[*INTERVAL]]
     for method, control in SHUFFLED.items():
@@ -191,22 +178,19 @@ def criteria_beat_their_shuffles(run: Run) -> Finding:
             continue
         *gaps, more = (Interval(*row) for row in rows.to_numpy().tolist())
         sides = [one.side() for one in gaps]
-        measured.append(f"{name}: scores more with probability {more.estimate:.2f}")
-        intervals.append(f"{name} {more.ends()}")
-        intervals += [
-            f"{TASK_LABELS[task]} {one.estimate:+.1f} {one.ends(1, '+')}"
-            for task, one in zip(TASKS, gaps, strict=True)
-        ]
+        probability = f"{name}: scores more with probability {more.estimate:.2f}"
+        found.add(probability, f"{name} {more.ends()}")
+        for task, one in zip(TASKS, gaps, strict=True):
+            found.add("", f"{TASK_LABELS[task]} {one.estimate:+.1f} {one.ends(1, '+')}")
         worse = more.high < 0.5 or sides.count(-1) >= SOME_TASKS
         better = more.low > 0.5 and sides.count(1) >= SOME_TASKS
         found.require(better - worse, f"{name}: worse", f"{name}: not clearly better")
-    found.measured, found.interval = "; ".join(measured), ", ".join(intervals)
     return found
 
 
 def sparsity_helps(run: Run) -> Finding:
     """Score by SNIP less dense on few transitions, mean over tasks and numbers of transitions."""
-    found, measured, gaps = Finding(), [], {}
+    found = Finding(heading=f"SNIP at {SPARSITY}% less dense, {FEW:,} transitions or fewer: ")
     few = run.small[run.small["trained_on"] <= FEW]
     snip, dense = (few[few["method"] == name] for name in ("snip", DENSE))
     snip = snip[snip["sparsity_percent"] == SPARSITY]
@@ -216,13 +200,12 @@ def sparsity_helps(run: Run) -> Finding:
         if of_algorithm.empty:
             return Finding(obstacles=[f"{algorithm} was not run on few transitions"])
         by_seed = of_algorithm.groupby("seed")[["score", "other"]].mean()
-        gaps[algorithm] = gap(by_seed)
-        name, mean = f"{algorithm} by SNIP", by_seed["other"].mean()
-        measured.append(f"{algorithm} {gaps[algorithm].estimate:+.1f} (dense {mean:.1f})")
-        require_all(found, {name: gaps[algorithm]}, Interval.side, "score more than dense")
-    shown = ", ".join(measured)
-    found.measured = f"SNIP at {SPARSITY}% less dense, {FEW:,} transitions or fewer: {shown}"
-    found.interval = listed(gaps, 1, "+")[1]
+        more, mean = gap(by_seed), by_seed["other"].mean()
+        found.add(
+            f"{algorithm} {more.estimate:+.1f} (dense {mean:.1f})",
+            f"{algorithm} {more.ends(1, '+')}",
+        )
+        require(found, f"{algorithm} by SNIP", more.side(), "score more than dense")
     return found
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import matplotlib
 import numpy as np
 import pandas as pd
 from matplotlib import colormaps
@@ -11,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from triptych.report.palette import INK, MUTED, STYLE, legend_below
+from triptych.report.palette import INK, MUTED, legend_below, styled
 from triptych.rl.methods import CONTROLS, DENSE
 from triptych.rl.report.labels import (
     ALGORITHM_COLOURS,
@@ -29,6 +28,7 @@ LEAST = 5.0
 EXTREMES, MEANS = ("minimum", "maximum"), ("value", "value")
 
 
+@styled
 def score_panels(
     frame: pd.DataFrame,
     draw: Callable[[Axes, pd.DataFrame, str], None],
@@ -47,29 +47,27 @@ def score_panels(
     """
     tasks = tasks_in_order(frame)
     algorithms = [name for name in ALGORITHM_COLOURS if (frame["algorithm"] == name).any()]
-    with matplotlib.rc_context({**STYLE, "axes.grid.axis": "y"}):
-        size = (1.0 + 2.75 * len(tasks), 0.75 + 2.15 * len(algorithms))
-        figure = Figure(figsize=size, layout="constrained")
-        panels = figure.subplots(
-            len(algorithms), len(tasks), sharex=True, sharey="col", squeeze=False
-        )
-        before = ""
-        for of_column, task in zip(panels.T, tasks, strict=True):
-            of_task, unit = frame[frame["task"] == task], task_unit(frame, task)
-            top = max(of_task[within[1]].max(), LEAST if unit == NORMALISED else 0.0)
-            for axes, algorithm in zip(of_column, algorithms, strict=True):
-                if behaviour is not None:
-                    top = max(top, expert_line(axes, behaviour, task))
-                draw(axes, of_task[of_task["algorithm"] == algorithm], algorithm)
-                axes.yaxis.set_major_locator(MaxNLocator(5))
-                if unit != before:
-                    axes.set_ylabel(unit if before else f"{algorithm}\n{unit}")
-            before = unit
-            lowest = of_task[within[0]].min()
-            axes.set_ylim(lowest - 0.03 * top if lowest < 0 else 0.0, 1.05 * top)
-            axes.set_xlabel(xlabel)
-            of_column[0].set_title(task_title(frame, task))
-        legend_below(figure, list(panels.flat), columns=legend_columns)
+    size = (1.0 + 2.75 * len(tasks), 0.75 + 2.15 * len(algorithms))
+    figure = Figure(figsize=size, layout="constrained")
+    panels = figure.subplots(len(algorithms), len(tasks), sharex=True, sharey="col", squeeze=False)
+    before = ""
+    for of_column, task in zip(panels.T, tasks, strict=True):
+        of_task, unit = frame[frame["task"] == task], task_unit(frame, task)
+        top = max(of_task[within[1]].max(), LEAST if unit == NORMALISED else 0.0)
+        for axes, algorithm in zip(of_column, algorithms, strict=True):
+            if behaviour is not None:
+                top = max(top, expert_line(axes, behaviour, task))
+            draw(axes, of_task[of_task["algorithm"] == algorithm], algorithm)
+            axes.yaxis.set_major_locator(MaxNLocator(5))
+            axes.grid(axis="x", visible=False)
+            if unit != before:
+                axes.set_ylabel(unit if before else f"{algorithm}\n{unit}")
+        before = unit
+        lowest = of_task[within[0]].min()
+        axes.set_ylim(lowest - 0.03 * top if lowest < 0 else 0.0, 1.05 * top)
+        axes.set_xlabel(xlabel)
+        of_column[0].set_title(task_title(frame, task))
+    legend_below(figure, list(panels.flat), columns=legend_columns)
     return figure
 
 

@@ -2,13 +2,12 @@
 
 from typing import Any
 
-import matplotlib
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from triptych.report.palette import MUTED, STYLE, label, legend_below
+from triptych.report.palette import MUTED, label, legend_below, styled
 from triptych.report.tables import with_cells
 from triptych.rl.report.labels import METHOD_LABELS, METHOD_LOOKS, TASK_LABELS, tasks_in_order
 
@@ -18,6 +17,7 @@ FLOOR = {"share": 0.03, "count": 0.5}
 GROUP_LABELS = {"actor": "Actor", "critic": "Critic", "encoder": "Encoder", "decoder": "Decoder"}
 
 
+@styled
 def layers_figure(long: pd.DataFrame, by: str = "share") -> Figure:
     """Weights kept of each layer: a panel a task, a row a layer.
 
@@ -35,21 +35,20 @@ def layers_figure(long: pd.DataFrame, by: str = "share") -> Figure:
     )
     layers["place"] = np.arange(float(len(layers)))
     methods = [name for name in METHOD_LABELS if (long["method"] == name).any()]
-    with matplotlib.rc_context(STYLE):
-        size = (1.6 + 2.75 * len(tasks), 1.1 + 0.29 * len(layers))
-        figure = Figure(figsize=size, layout="constrained")
-        panels = figure.subplots(1, len(tasks), sharex=True, sharey=True, squeeze=False)[0]
-        for axes, task in zip(panels, tasks, strict=True):
-            cells = long[long["task"] == task].merge(layers)
-            _layer_panel(axes, cells, methods, by)
-            for border in layers.groupby("group")["place"].min().drop(layers["group"].iloc[0]):
-                axes.axhline(border - 0.5, color="#c5ccd3", linewidth=0.8)
-            axes.set_title(label(TASK_LABELS, task))
-            axes.set_xlabel("share of the layer kept (%)" if by == "share" else "weights kept")
-        names = layers["group"].map(GROUP_LABELS) + "  " + layers["layer"]
-        panels[0].set_yticks(range(len(layers)), names)
-        panels[0].set_ylim(len(layers) - 0.4, -0.6)
-        legend_below(figure, list(panels), columns=6)
+    size = (1.6 + 2.75 * len(tasks), 1.1 + 0.29 * len(layers))
+    figure = Figure(figsize=size, layout="constrained")
+    panels = figure.subplots(1, len(tasks), sharex=True, sharey=True, squeeze=False)[0]
+    for axes, task in zip(panels, tasks, strict=True):
+        cells = long[long["task"] == task].merge(layers)
+        _layer_panel(axes, cells, methods, by)
+        for border in layers.groupby("group")["place"].min().drop(layers["group"].iloc[0]):
+            axes.axhline(border - 0.5, color="#c5ccd3", linewidth=0.8)
+        axes.set_title(label(TASK_LABELS, task))
+        axes.set_xlabel("share of the layer kept (%)" if by == "share" else "weights kept")
+    names = layers["group"].map(GROUP_LABELS) + "  " + layers["layer"]
+    panels[0].set_yticks(range(len(layers)), names)
+    panels[0].set_ylim(len(layers) - 0.4, -0.6)
+    legend_below(figure, list(panels), columns=6)
     return figure
 
 

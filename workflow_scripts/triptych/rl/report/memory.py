@@ -3,14 +3,11 @@
 from collections.abc import Iterable
 from typing import Any
 
-import matplotlib
-import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from triptych.report.palette import INK, MUTED, STYLE, label, legend_below
-from triptych.report.tables import TIMES, Table, as_printed, number, percent, with_cells
+from triptych.report.palette import INK, label, legend_below, styled
+from triptych.report.tables import Table, as_printed, number, percent, with_cells
 from triptych.rl.methods import CONTROLS, DENSE
 from triptych.rl.report.labels import (
     FORMAT_COLOURS,
@@ -28,71 +25,39 @@ Case = tuple[str, float, str]
 """Values of CASE."""
 
 
+@styled
 def memory_figure(long: pd.DataFrame, *, task: str) -> Figure:
     """Megabytes of the stored file against sparsity: a panel a network, a line a format.
 
     long: as `sizes_long` returns it. Rings are the published numbers of Table 1. Lines are means of
     the methods, which keep the same number of weights.
     """
-    cells = long[long["task"] == task]
-    networks = [name for name in NETWORK_LABELS if (cells["network"] == name).any()]
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(1.0 + 2.75 * len(networks), 3.4), layout="constrained")
-        panels = figure.subplots(1, len(networks), sharex=True, squeeze=False)[0]
-        for axes, network in zip(panels, networks, strict=True):
-            _memory_panel(axes, cells[cells["network"] == network])
-            axes.set_title(NETWORK_LABELS[network])
-        panels[0].set_ylabel(f"megabytes ({label(TASK_LABELS, task)})")
-        legend_below(figure, list(panels), columns=5)
+    of_task = long[long["task"] == task]
+    networks = [name for name in NETWORK_LABELS if (of_task["network"] == name).any()]
+    figure = Figure(figsize=(1.0 + 2.75 * len(networks), 3.4), layout="constrained")
+    panels = figure.subplots(1, len(networks), sharex=True, squeeze=False)[0]
+    for axes, network in zip(panels, networks, strict=True):
+        cells = of_task[of_task["network"] == network]
+        lines = cells.groupby(["format", "sparsity_percent"])["value"].mean()
+        axes.axhline(  # zeros are stored like any other weight
+            lines["dense"].mean(), color=FORMAT_COLOURS["dense"], linewidth=1.8, label="dense"
+        )
+        for form, width in {"coo": 1.8, "packed_fp32": 1.5, "packed_fp16": 1.5}.items():
+            look: dict[str, Any] = {"linewidth": width, "marker": "o", "markersize": 2 * width}
+            look |= {"color": FORMAT_COLOURS[form], "label": FORMAT_LABELS[form]}
+            axes.plot(lines[form].index, lines[form], **look)
+        printed = cells[cells["published"].notna()]
+        ring: dict[str, Any] = {"markersize": 8.5, "markerfacecolor": "none", "clip_on": False}
+        ring |= {"markeredgecolor": INK, "markeredgewidth": 1.1, "zorder": 4}
+        axes.plot(printed["sparsity_percent"], printed["published"], "o", label="published", **ring)
+        axes.set_xlim(-3, 100)
+        axes.set_xticks([0, 20, 40, 60, 80, cells["sparsity_percent"].max()])
+        axes.set_ylim(0, None)
+        axes.set_xlabel("weights pruned (%)")
+        axes.set_title(NETWORK_LABELS[network])
+    panels[0].set_ylabel(f"megabytes ({label(TASK_LABELS, task)})")
+    legend_below(figure, list(panels), columns=5)
     return figure
-
-
-def _memory_panel(axes: Axes, cells: pd.DataFrame) -> None:
-    """One network's lines; where sparse formats begin to pay, and how much they save in the end."""
-    means = cells.groupby(["format", "sparsity_percent"])["value"].mean()
-    dense, top = means["dense"].mean(), cells["sparsity_percent"].max()
-    savings = [f"smaller than dense at {top} %"]
-    for form, name in FORMAT_LABELS.items():
-        if form == "dense":  # zeros are stored like any other weight
-            axes.axhline(dense, color=FORMAT_COLOURS[form], linewidth=1.8, label=name)
-            continue
-        width, marker = (1.8, "o") if form == "coo" else (1.5, ".")
-        look: dict[str, Any] = {"linewidth": width, "marker": marker, "markersize": 4}
-        line = means[form]
-        axes.plot(line.index, line, color=FORMAT_COLOURS[form], label=name, **look)
-        if top in line:
-            savings.append(f"{name}: {dense / line[top]:.1f}{TIMES}")
-    even = break_even_percent(means["coo"], dense)
-    at, place = (even or top, 0.97), {"xycoords": ("data", "axes fraction")}
-    text: dict[str, Any] = {"textcoords": "offset points", "ha": "right", "va": "top"}
-    text |= {"fontsize": 7, **place}
-    if even:
-        axes.axvline(even, color=MUTED, linewidth=0.9, linestyle=(0, (2, 2)))
-        name = f"break-even {even:.0f} %"
-        axes.annotate(name, at, xytext=(-4, 0), rotation=90, color=MUTED, **text)
-    text |= {"bbox": {"facecolor": "white", "edgecolor": "none", "pad": 2}, "linespacing": 1.5}
-    axes.annotate("\n".join(savings), at, xytext=(-17, 0), zorder=1, color=INK, **text)
-    printed = cells[cells["published"].notna()]
-    ring: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 8.5, "zorder": 4}
-    ring |= {"markerfacecolor": "none", "markeredgecolor": INK, "markeredgewidth": 1.1}
-    x, y = printed["sparsity_percent"], printed["published"]
-    axes.plot(x, y, label="published", clip_on=False, **ring)
-    axes.set_xlim(-3, 100)
-    axes.set_xticks([0, 20, 40, 60, 80, top])
-    axes.set_ylim(0, None)
-    axes.set_xlabel("weights pruned (%)")
-
-
-def break_even_percent(sparse: pd.Series, dense: float) -> float | None:
-    """The sparsity from which the sparse file is smaller than the dense one; None if never.
-
-    sparse: megabytes by percent of sparsity, which fall with it. Near 80% for large networks, as an
-    index and value take 20 bytes (two int64 and a float32) where a dense weight takes 4.
-    """
-    if sparse.min() >= dense:
-        return None
-    falling = sparse.sort_index(ascending=False)
-    return float(np.interp(dense, falling, falling.index.astype(float)))
 
 
 def sizes_long(sizes: pd.DataFrame, published: pd.DataFrame, *, scale: str) -> pd.DataFrame:

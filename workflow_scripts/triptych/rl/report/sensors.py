@@ -3,13 +3,12 @@
 from itertools import product
 from typing import Any
 
-import matplotlib
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from triptych.report.palette import INK, STYLE, label, legend_below
+from triptych.report.palette import INK, label, legend_below, styled
 from triptych.report.tables import Table, plain, with_cells
 from triptych.rl.methods import CONTROLS, DENSE, OBSERVATIONS
 from triptych.rl.report.figures import expert_line
@@ -109,6 +108,7 @@ def sensors_long(
     return pd.concat(parts, ignore_index=True)
 
 
+@styled
 def sensors_figure(long: pd.DataFrame, behaviour: pd.DataFrame) -> Figure:
     """Above, scores with raw and with normalised observations; below, what each mask senses.
 
@@ -118,20 +118,19 @@ def sensors_figure(long: pd.DataFrame, behaviour: pd.DataFrame) -> Figure:
     scores, weights = long[long["name"].isna()], long[long["name"].notna()]
     tasks, unit = tasks_in_order(scores), ""
     most = min(SHOWN, weights.groupby("task")["input"].nunique().max())
-    with matplotlib.rc_context({**STYLE, "axes.grid.axis": "y"}):
-        figure = Figure(figsize=(1.2 + 2.75 * len(tasks), 3.0 + 0.17 * most), layout="constrained")
-        panels = figure.subplots(
-            2, len(tasks), squeeze=False, gridspec_kw={"height_ratios": [1.9, 0.17 * most]}
-        )
-        for (above, below), task in zip(panels.T, tasks, strict=True):
-            expert_line(above, behaviour, task)
-            _scores_panel(above, scores[scores["task"] == task])
-            above.set_title(task_title(scores, task))
-            if unit != (unit := task_unit(scores, task)):
-                pruned = f"dense, and {scores['sparsity_percent'].max():g}% pruned"
-                above.set_ylabel(f"{unit}\n{pruned}")
-            _inputs_panel(below, weights[weights["task"] == task])
-        legend_below(figure, list(panels[0]), columns=3)
+    figure = Figure(figsize=(1.2 + 2.75 * len(tasks), 3.0 + 0.17 * most), layout="constrained")
+    panels = figure.subplots(
+        2, len(tasks), squeeze=False, gridspec_kw={"height_ratios": [1.9, 0.17 * most]}
+    )
+    for (above, below), task in zip(panels.T, tasks, strict=True):
+        expert_line(above, behaviour, task)
+        _scores_panel(above, scores[scores["task"] == task])
+        above.set_title(task_title(scores, task))
+        if unit != (unit := task_unit(scores, task)):
+            pruned = f"dense, and {scores['sparsity_percent'].max():g}% pruned"
+            above.set_ylabel(f"{unit}\n{pruned}")
+        _inputs_panel(below, weights[weights["task"] == task])
+    legend_below(figure, list(panels[0]), columns=3)
     return figure
 
 
