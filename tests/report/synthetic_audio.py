@@ -189,50 +189,35 @@ def _seed(*key: str) -> int:
 
 def metrics(of_queries: pd.DataFrame, *, clips=60, synthesised=True) -> pd.DataFrame:
     """metrics.csv of these ranks, with half of the clips unseen where they are synthesised."""
-    rows = []
-    for key, group in of_queries.groupby([*KEYS, "split"], sort=False):
-        named = dict(zip([*KEYS, "split"], key, strict=True))
-        subsets = {"all": group}
-        if synthesised:
-            unseen = group["clip"].str.extract(r"(\d+)\.wav$")[0].astype(int) % 2 == 1
-            subsets |= {"seen": group[~unseen], "unseen": group[unseen]}
-        for subset, part in subsets.items():
-            rank = part["rank"].to_numpy()
-            values = {"map_at_10": np.where(rank <= 10, 1 / rank, 0.0).mean()}
-            values |= {f"r_at_{k}": (rank <= k).mean() for k in (1, 5, 10)}
-            for metric, value in values.items():
-                rows.append(
-                    {**named, "subset": subset, "relevance": "single", "metric": metric}
-                    | {"value": value, "low": 0.9 * value, "high": 1.1 * value}
-                    | {"queries": len(part), "clips": clips}
-                )
-    frame = pd.DataFrame(rows)
-    chance = frame[frame["audio_model"] == "keywords"].assign(
-        audio_model="chance", low=np.nan, high=np.nan
-    )
-    harmonic = sum(1 / rank for rank in range(1, 11)) / clips
-    worth = {"map_at_10": harmonic, "map_at_16": 1.1 * harmonic}
-    worth |= {f"r_at_{k}": k / clips for k in (1, 5, 10)}
-    return pd.concat([frame, chance.assign(value=chance["metric"].map(worth))], ignore_index=True)
+    rank = of_queries["rank"]
+    shares = {"map_at_10": np.where(rank <= 10, 1 / rank, 0.0)}
+    shares |= {f"r_at_{most}": rank <= most for most in (1, 5, 10)}
+    parts = [of_queries.assign(subset="all", **shares)]
+    if synthesised:
+        odd = of_queries["clip"].str.extract(r"(\d+)\.wav$")[0].astype(int) % 2 == 1
+        parts.append(parts[0].assign(subset=odd.map({True: "unseen", False: "seen"})))
+    keys = [*KEYS, "split", "subset"]
+    groups = pd.concat(parts).groupby(keys, sort=False)
+    frame = groups[[*shares]].mean().assign(queries=groups.size()).reset_index()
+    frame = frame.melt([*keys, "queries"], [*shares], "metric", "value", ignore_index=False)
+    frame = frame.sort_index(kind="stable").assign(relevance="single", clips=clips)
+    frame = frame.assign(low=0.9 * frame["value"], high=1.1 * frame["value"])
+    chance = {"map_at_10": sum(1 / rank for rank in range(1, 11)) / clips}
+    chance |= {f"r_at_{most}": most / clips for most in (1, 5, 10)}
+    expected = frame[frame["audio_model"] == "keywords"].assign(audio_model="chance")
+    expected = expected.assign(value=expected["metric"].map(chance), low=np.nan, high=np.nan)
+    return pd.concat([frame, expected], ignore_index=True)
 
 
 def ensembles(of_runs: pd.DataFrame) -> pd.DataFrame:
     """ensembles.csv: of the published ensemble at most eight members, two chosen."""
     tuned = of_runs[(of_runs["captions"] == "gpt") & (of_runs["seed"] == "0")]
-    labels = [
-        f"{row['audio_model']}-{row['text_model']}/clean/finetuned/gpt-seed0"
-        for _, row in tuned.iterrows()
-        if (row["audio_model"], row["text_model"]) not in (*PAPER_PAIRS[2:4], TWIN)
-        and row["corpus"] == "clean"
-    ]
-    listed = [("published", member) for member in labels] + [("selected", m) for m in labels[:2]]
-    frame = pd.DataFrame(listed, columns=["name", "member"])
-    frame = frame.assign(corpus="clean")
-    again = frame.assign(
-        corpus="as_published", member=frame["member"].str.replace("clean", "as_published")
-    )
-    both = (of_runs["corpus"] == "as_published").any()
-    return pd.concat([frame, again], ignore_index=True) if both else frame
+    pair = tuned["audio_model"] + "-" + tuned["text_model"]
+    tuned = tuned.assign(member=pair + "/" + tuned["corpus"] + "/finetuned/gpt-seed0")
+    members = tuned[~pair.isin(["-".join(other) for other in (*PAPER_PAIRS[2:4], TWIN)])]
+    chosen = members.groupby("corpus").head(2).assign(name="selected")
+    frame = pd.concat([members.assign(name="published"), chosen], ignore_index=True)
+    return frame[["corpus", "name", "member"]]
 
 
 def subsets(of_ensembles: pd.DataFrame) -> pd.DataFrame:
@@ -287,44 +272,6 @@ def example(*, backend="template", model="") -> dict:
             "Two barks of a dog come through falling rain.",
         ],
     }
-
-
-def clotho_clips(clips=60) -> pd.DataFrame:
-    """data/clotho/clips.csv; the evaluation clips' sound ids begin with 9."""
-    frames = []
-    for split, first, count in (
-        ("development", 1000, 3 * clips),
-        ("validation", 5000, clips),
-        ("evaluation", 9000, clips),
-        ("challenge", 12000, clips // 2),
-    ):
-        names = clip_names(split, count)
-        row = {"clip": names, "dataset": "clotho", "split": split}
-        row |= {"file_name": [name.split("/")[-1] for name in names], "youtube_id": ""}
-        row |= {"sound_id": [str(first + i) for i in range(count)], "keywords": "rain;dog"}
-        frames.append(
-            pd.DataFrame(row | {"seconds": np.linspace(3, 6, count).round(3), "path": ""})
-        )
-    frame = pd.concat(frames, ignore_index=True)
-    frame.loc[0, "sound_id"] = ""
-    return frame
-
-
-def removed(clips=60) -> pd.DataFrame:
-    """corpora/clean/removed.csv: leaks of FreeSound by list and by recording, a broken file."""
-    rows = []
-    for i in range(LEAKED):
-        named = (f"wavcaps/FreeSound/{9000 + i}.flac", "wavcaps", "FreeSound", str(9000 + i), "")
-        rows.append((*named, "leak list", "blacklist_clotho.full.v2.csv"))
-        owner = clip_names("evaluation", clips)[i]
-        rows.append((*named, "protected recording", owner))
-    owner = clip_names("validation", clips)[0]
-    same = (clip_names("development", clips)[3], "clotho", "development", "5000", "")
-    rows.append((*same, "protected recording", owner))
-    broken = ("wavcaps/AudioSet_SL/Yx.flac", "wavcaps", "AudioSet_SL", "", "x")
-    rows.append((*broken, "unreadable", "not a FLAC file"))
-    columns = ["clip", "dataset", "split", "sound_id", "youtube_id", "reason", "source"]
-    return pd.DataFrame(rows, columns=columns)
 
 
 def counts(*, exclude="strict") -> pd.DataFrame:

@@ -36,21 +36,18 @@ def made_run(*, paper=False, replicated=False):
     return SimpleNamespace(study=study, runs=runs, queries=queries, scores=scores, table2=table2)
 
 
-def counts_and_removed(clips):
-    counts = [made.counts(exclude=how).assign(corpus=name) for name, how in EXCLUSIONS.items()]
-    removed = made.removed(clips).assign(corpus="clean")
-    leaky = made.removed(clips).tail(1).assign(corpus="leaky")
-    return pd.concat(counts, ignore_index=True), pd.concat([removed, leaky], ignore_index=True)
-
-
 def leaks(run, queries=None):
-    counts, removed = counts_and_removed(40)
+    counts = [made.counts(exclude=how).assign(corpus=name) for name, how in EXCLUSIONS.items()]
+    sounds = [str(9000 + number) for number in range(40)]
+    names = made.clip_names("evaluation", 40)
+    # Twelve recordings of the test split, and a broken file; the leaky corpus lacks another one.
+    removed = {"sound_id": [*sounds[:12], "", sounds[20]], "corpus": ["clean"] * 13 + ["leaky"]}
     return leaks_long(
         run.scores,
         run.queries if queries is None else queries,
-        removed,
-        counts,
-        made.clotho_clips(40),
+        pd.DataFrame(removed),
+        pd.concat(counts, ignore_index=True),
+        pd.DataFrame({"clip": names, "split": "evaluation", "sound_id": sounds}),
         run.study,
         exclusions=EXCLUSIONS,
         scale="demo",

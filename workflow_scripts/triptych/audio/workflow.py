@@ -51,7 +51,10 @@ class Workflow:
         self.config = config["audio"]
         self.inputs = Inputs(self.config, sources["audio"])
         self._labels: dict[str, dict[str, str]] = {}
-        self._audio_models = self._read_models("audio_models", self._audio_model)
+        self._audio_models = self._read_models(
+            "audio_models",
+            lambda entry, name: ModelSettings.from_config(entry, self.config["model"]),
+        )
         self.text_settings = self._read_models("text_models", self._text_model)
         try:
             check_captions(self.config["captions"], self.inputs.sources["clotho"])
@@ -59,18 +62,15 @@ class Workflow:
         except ValueError as error:
             raise ConfigError(f"config: {error}") from error
         evaluated, leaky = self.config["evaluated"], self.config["leaky"]
-        self.main = pair_name(self.config["main"])
+        self.main = main = pair_name(self.config["main"])
         self.published = self._read_published()
         self.corpora = list(dict.fromkeys(run["corpus"] for run in self.runs))
         self.submitted = self._runs(corpus=[self.config["submitted"]])
         self.scored = self._runs(corpus=[evaluated, self.config["replicated"]])
-        self.finetuned_main = self._runs(stage=["finetuned"], pair=[self.main], corpus=[evaluated])
-        self.pretrained_main = self._runs(
-            stage=["pretrained"], pair=[self.main], corpus=[evaluated]
-        )
-        self.compared_for_leaks = self._runs(
-            stage=["pretrained"], pair=[self.main], corpus=[evaluated, leaky]
-        )
+        self.finetuned_main = self._runs(stage=["finetuned"], pair=[main], corpus=[evaluated])
+        self.pretrained_main = self._runs(stage=["pretrained"], pair=[main], corpus=[evaluated])
+        both = [evaluated, leaky]
+        self.compared_for_leaks = self._runs(stage=["pretrained"], pair=[main], corpus=both)
         # The search page's model: the main pair, fine-tuned with new captions, of the first seed.
         self.page_run = next(run for run in self.finetuned_main if run["captions"] == "gpt")
         stages = self.config["stages"]
@@ -84,18 +84,18 @@ class Workflow:
 
     def _read_models(self, kind: str, read: Callable[[Mapping[str, Any], str], Any]) -> Any:
         """The settings of the config's models, by their names."""
-        models = {}
-        entries = self.config[kind]
-        self._labels[kind] = {name: entry.get("label", name) for name, entry in entries.items()}
-        labels = list(self._labels[kind].values())
-        for name, entry in entries.items():
+        models: dict[str, Any] = {}
+        labels: dict[str, str] = {}
+        for name, entry in self.config[kind].items():
             try:
                 models[name] = read(entry, name)
             except ValueError as error:
                 raise ConfigError(f"config: audio.{kind}.{name}{error}") from error
-            if labels.count(self._labels[kind][name]) > 1:
-                repeated = self._labels[kind][name]
-                raise ConfigError(f"config: audio.{kind}: the label {repeated!r} stands twice")
+            label = entry.get("label", name)
+            if label in labels.values():
+                raise ConfigError(f"config: audio.{kind}: the label {label!r} stands twice")
+            labels[name] = label
+        self._labels[kind] = labels
         return models
 
     def _runs(self, **values: Collection[str | None]) -> list[Run]:
@@ -116,9 +116,6 @@ class Workflow:
                     f"config: audio.published.{name}: {pair} names no audio_models and text_models"
                 )
         return published
-
-    def _audio_model(self, entry: Mapping[str, Any], name: str) -> ModelSettings:
-        return ModelSettings.from_config(entry, self.config["model"])
 
     def _text_model(self, entry: Mapping[str, Any], name: str) -> dict[str, Any]:
         """The parameters of the rule that makes a text model, and its number of weights."""

@@ -87,9 +87,9 @@ class Run:
 
     def runs(self, kind: str, pair: Pair, of: str = "map_at_10") -> pd.DataFrame:
         """A measure of each query: a column a run, by its seed; none where there is no such run."""
-        wanted = dict(zip(SYSTEM, (kind, *pair), strict=False))
-        chosen = (self.systems[[*wanted]] == wanted).all(axis=1)
-        return self.measured[of].loc[:, chosen.to_numpy()].droplevel([*wanted], axis=1)
+        keys = SYSTEM[:3]
+        chosen = (self.systems[keys] == [kind, *pair]).all(axis=1)
+        return self.measured[of].loc[:, chosen.to_numpy()].droplevel([*keys], axis=1)
 
     def single(self, pair: Pair, of: str = "map_at_10") -> pd.Series:
         """A pair's one run of Table 2: fine-tuned with new captions from the first seed."""
@@ -190,7 +190,8 @@ def _facts(
     removed: int,
     added: int,
 ) -> dict[str, Any]:
-    """What was run and how long, how much was scored, and which models aren't the report's.
+    """Facts on which systems were run and scored, how long they were trained, and which models
+    aren't the report's.
 
     systems: with the columns SYSTEM; members: of the listed ensemble; scored: numbers of clips and
     queries of each system; epochs: the fewest by stage; removed, added: numbers of ensembles of

@@ -123,8 +123,8 @@ def main_pair_gains(run: Run, better: str, worse: str) -> Finding:
         return Finding(f"{label}, mAP@10 not scored")
     for kind, runs in ((better, first), (worse, second)):
         means = ", ".join(f"{mean:.2f}" for mean in runs.mean())
-        each = f" (runs {means})" if len(runs.columns) > 1 else ""
-        shown.append(f"{TRAININGS[kind]} {runs.mean(axis=1).mean():.2f}{each}")
+        means = f" (runs {means})" if len(runs.columns) > 1 else ""
+        shown.append(f"{TRAININGS[kind]} {runs.mean(axis=1).mean():.2f}{means}")
     difference = gain(first.mean(axis=1), second.mean(axis=1))
     finding = Finding(
         f"{label}, mAP@10: {', '.join(shown)}, difference {points(difference)}",

@@ -18,8 +18,8 @@ def measured(queries: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def gaps(queries: pd.DataFrame, first: str | None, second: str | None) -> pd.DataFrame:
-    """What one corpus gains over another in percentage points, mean over the systems of both: a row
-    a query that all of them ranked, a column a metric. queries: as `measured` takes them."""
+    """Gains of one corpus over another in percentage points, mean over the systems of both: a row a
+    query that all of them ranked, a column a metric. queries: as `measured` takes them."""
     corpora = [measured(queries[queries["corpus"] == corpus]) for corpus in (first, second)]
     differences = {}
     for metric in corpora[0]:

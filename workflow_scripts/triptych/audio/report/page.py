@@ -1,6 +1,7 @@
 """The audio study's part of the page, and its headline numbers."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pandas as pd
 
@@ -103,13 +104,15 @@ def audio_sections(
     """The study's sections. figures: by name; table1, table2, leaks: the long tables of
     results/tables; submitted: whether the challenge's files were made.
     """
-    results = {
-        SUBMISSIONS: submitted,
-        PRESETS.format(evaluated=study.evaluated, replicated=study.replicated): study.replicated,
-        SYNTHESISED: study.synthesised,
-    }
+    parts = dict(PARTS)
+    if study.synthesised:
+        results = PARTS["audio-results"]
+        parts["audio-results"] = replace(results, text=f"{SYNTHESISED}\n\n{results.text}")
+    notes = [SUBMISSIONS] if submitted else []
+    if study.replicated:
+        notes.append(PRESETS.format(evaluated=study.evaluated, replicated=study.replicated))
     return sections(
-        PARTS,
+        parts,
         figures,
         tables={
             "audio-results": table2_tables(table2),
@@ -117,7 +120,7 @@ def audio_sections(
             "audio-leaks": leaks_tables(leaks),
         },
         notes={
-            "audio-results": [text for text, applies in results.items() if applies],
+            "audio-results": notes,
             "audio-captions": [TEMPLATE] if study.backend == "template" else [],
         },
     )

@@ -16,6 +16,7 @@ from triptych.report.tables import number
 KEYS = ["stage", "audio_model", "text_model", "corpus", "captions", "seed", "system"]
 SYSTEM = ["kind", "audio_model", "text_model", "seed"]
 """Keys of a system, whatever it was trained on."""
+NUMBERS = ["value", "low", "high", "queries", "clips"]
 _TEXT = [
     *KEYS,
     "split",

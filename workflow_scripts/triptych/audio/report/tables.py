@@ -17,6 +17,7 @@ from triptych.audio.report.rows import (
     KEYS,
     KINDS,
     METRICS,
+    NUMBERS,
     PAPER_MEMBERS,
     AudioStudy,
     evaluation_rows,
@@ -101,16 +102,8 @@ def _own_cells(
     if not on_clotho(rows, study):
         cells["published"] = np.nan
     cells = cells.assign(block=block, comparable=cells["published"].notna())
-    columns = [
-        *names.drop(columns="published_row"),
-        *KEYS,
-        "kind",
-        "metric",
-        "value",
-        "low",
-        "high",
-    ]
-    return cells[["block", *columns, "queries", "clips", "comparable", "published"]]
+    columns = [*names.drop(columns="published_row"), *KEYS, "kind", "metric", *NUMBERS]
+    return cells[["block", *columns, "comparable", "published"]]
 
 
 def on_clotho(rows: pd.DataFrame, study: AudioStudy) -> bool:
@@ -174,14 +167,22 @@ def _published_cells(published: pd.DataFrame) -> pd.DataFrame:
 def table2_tables(long: pd.DataFrame) -> list[Table]:
     """Lay out `table2_long`: this run's table, what a replicated corpus changes, the published."""
     texts = ["overlap", "text", "finetuned", "gpt", "shown_seed", "ensemble_member", "submission"]
-    shown = long[texts].astype(object).fillna(DASH).astype(str)
-    shown = shown.replace({r"\.0$": "", "^$": DASH}, regex=True)
-    seconds = long["segment_seconds"]
-    segment = [DASH if pd.isna(length) else f"{length:g} s" for length in seconds]
-    header = long["metric"].map(HEADERS)
-    frame = long.assign(**shown, segment=segment, header=header)
+    frame = long.assign(
+        **long[texts].map(_text),
+        segment=[
+            DASH if pd.isna(length) else f"{length:g} s" for length in long["segment_seconds"]
+        ],
+        header=long["metric"].map(HEADERS),
+    )
     theirs = frame["block"] == PUBLISHED
     return [_run_table(frame[~theirs]), _published_table(frame[theirs])]
+
+
+def _text(value: Any) -> str:
+    """A cell as text: whole numbers without decimals, a dash where there is nothing."""
+    if pd.isna(value) or value == "":
+        return DASH
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _run_table(rows: pd.DataFrame) -> Table:

@@ -10,6 +10,7 @@ from triptych.audio.report.differences import gaps, interval_cells
 from triptych.audio.report.rows import (
     DATASET_LABELS,
     METRICS,
+    NUMBERS,
     AudioStudy,
     evaluation_rows,
     interval_texts,
@@ -68,7 +69,7 @@ def _scores(metrics: pd.DataFrame, study: AudioStudy) -> pd.DataFrame:
     parts = [main[main["corpus"] == corpus] for corpus in corpora]
     cells = pd.concat([*parts, rows[rows["kind"] == "chance"].assign(row="chance")])
     cells[["value", "low", "high"]] *= 100
-    return cells[["row", "corpus", "metric", "value", "low", "high", "queries", "clips"]]
+    return cells[["row", "corpus", "metric", *NUMBERS]]
 
 
 def _differences(queries: pd.DataFrame, leaked: Sequence[str], study: AudioStudy) -> pd.DataFrame:
