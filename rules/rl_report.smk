@@ -205,7 +205,6 @@ rule rl_inference:
         "../envs/report.yaml"
     params:
         **SHOWN,
-        task=RL.timed["task"],
         code=code("rl_inference"),
     script:
         "../workflow_scripts/rl/inference.py"

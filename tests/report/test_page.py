@@ -140,13 +140,13 @@ def test_the_offline_rl_study_shows_its_figures_and_whose_data_they_are_of():
             synthetic.sizes(), published, task="halfcheetah", sparsity=95, scale="demo"
         ),
         "scores": synthetic.cells(scores_long(runs, 95)),
-        "latency": latency_long(synthetic.latency(), scale="demo"),
+        "inference": latency_long(synthetic.latency(), scale="demo"),
         "comparisons": synthetic.cells(comparisons_long(runs), unit=POINTS),
         "inputs": inputs_long(synthetic.inputs(), sparsity_percent=95, scale="demo"),
-        "varied": synthetic.cells(variants_long(varied)),
+        "variants": synthetic.cells(variants_long(varied)),
         "datasets": synthetic.datasets(),
     }
-    settings = {"variants": synthetic.VARIANTS, "latency_task": "halfcheetah"}
+    settings = {"variants": synthetic.VARIANTS}
     figures = {name: PageFigure(name, title, "", "data:,") for name, title in TITLES.items()}
     shown = rl_sections(frames, settings, figures)
     elements = Elements(page(sections=shown))

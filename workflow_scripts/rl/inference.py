@@ -8,5 +8,4 @@ from triptych.rl.report.inference import latency_long, latency_table
 
 with job(snakemake):
     long = latency_long(pd.read_csv(snakemake.input.latency), scale=snakemake.params.scale)
-    table = latency_table(long, task=snakemake.params.task)
-    write_table(long, table, snakemake.output)
+    write_table(long, latency_table(long), snakemake.output)

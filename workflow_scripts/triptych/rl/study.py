@@ -21,7 +21,8 @@ PAPER = (
 
 def verdicts(files: Files, settings: Mapping[str, Any]) -> list[Verdict]:
     """A verdict on each claim, in the order of resources/published/rl_claims.csv."""
-    run, facts = read_run({name: read_frames(paths) for name, paths in files.items()}, settings)
+    frames = {name: read_frames(paths) for name, paths in files.items() if paths}
+    run, facts = read_run(frames, settings)
     return judge(CLAIMS, facts, run)
 
 
@@ -32,7 +33,7 @@ def predictions(workflow: Any, on_gpu: bool) -> dict[str, Unmet]:
 
 def glance(files: Files, settings: Mapping[str, Any]) -> Glance:
     """The study's part of the first screen."""
-    frames = {name: read_frames(files[name]) for name in ("table1", "scores", "latency")}
+    frames = {name: read_frames(files[name]) for name in ("table1", "scores", "inference")}
     return page.glance(**frames)
 
 

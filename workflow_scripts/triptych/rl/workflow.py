@@ -39,17 +39,22 @@ class Workflow:
         self.d4rl_digests = [entry["sha256"] for entry in downloads.values()]
         """SHA-256 of each of D4RL's files."""
         self.timed = self._timed_run()
+        trained = [name for name in CRITERIA if name in {run["method"] for run in self.shown()}]
+        paper = [figure for figure, method in PAPER_FIGURES.items() if method in trained]
+        beyond = not set(trained) <= set(PAPER_FIGURES.values())
+        self.compared_criteria = [m for m in trained if beyond and m not in CONTROLS]
+        """The criteria of rl_criteria: none unless something beside the paper's is trained."""
         self.figures = (
-            *self.paper_figures,
-            *(f"{name}_curves" for name in self.paper_figures),
+            *paper,
+            *(f"{name}_curves" for name in paper),
             *(["rl_criteria"] if self.compared_criteria else []),
             *("rl_figure3", "rl_figure3_counts", "rl_figure4", "rl_curves"),
             *(["rl_sensors"] if self.sensing else []),
             *(["rl_small_data"] if self.select(small=True) else []),
         )
-        written = ("rl_table1", "rl_scores", "rl_comparisons", "rl_inputs", "rl_inference")
-        variants = ["rl_variants"] if self.variants else []
-        self.products = products(self.figures, (*written, *variants))
+        self.tables = ["table1", "scores", "comparisons", "inputs", "inference"]
+        self.tables += ["variants"] if self.variants else []
+        self.products = products(self.figures, [f"rl_{name}" for name in self.tables])
 
     def _timed_run(self) -> Run:
         """The measured run whose speed is taken."""
@@ -84,10 +89,9 @@ class Workflow:
         """The identifying values of a stack's runs."""
         return [keys_of(run) for run in self.rows(wildcards.task, wildcards.stack)]
 
-    def max_transitions(self, wildcards: Any) -> int | None:
+    def max_transitions(self, wildcards: Any) -> Any:
         """The number of transitions that a stack is trained on; None: all."""
-        count: int | None = self.rows(wildcards.task, wildcards.stack)[0]["max_transitions"]
-        return count
+        return self.rows(wildcards.task, wildcards.stack)[0]["max_transitions"]
 
     def algorithms(self, wildcards: Any) -> dict[str, dict[str, Any]]:
         """The algorithms of a stack, the trained one first, with their settings."""
@@ -147,20 +151,6 @@ class Workflow:
     # What is shown.
 
     @property
-    def paper_figures(self) -> dict[str, str]:
-        """The paper's figures of scores that the trained runs give, and the method of each."""
-        trained = {run["method"] for run in self.shown()}
-        return {figure: name for figure, name in PAPER_FIGURES.items() if name in trained}
-
-    @property
-    def compared_criteria(self) -> list[str]:
-        """The criteria of rl_criteria: empty unless something beside the paper's is trained."""
-        trained = [name for name in CRITERIA if name in {run["method"] for run in self.shown()}]
-        if set(trained) <= set(PAPER_FIGURES.values()):
-            return []
-        return [name for name in trained if name not in CONTROLS]
-
-    @property
     def sensing(self) -> dict[str, str]:
         """The algorithm and networks whose raw and normalised runs are compared, if any has both.
 
@@ -194,19 +184,14 @@ class Workflow:
         known = [task for task in ("halfcheetah", "walker2d") if task in self.tasks]
         return (known or self.tasks)[0]
 
-    def measured(self, *methods: str, **values: Any) -> list[Run]:
-        """Runs that are only pruned; methods: these and dense."""
-        runs = self.select(trained=False, observations=self.config["observations"], **values)
-        return [run for run in runs if not methods or run["method"] in (DENSE, *methods)]
+    def measured(self, **values: Any) -> list[Run]:
+        """Runs with these values that are only pruned, on the usual observations."""
+        return self.select(trained=False, observations=self.config["observations"], **values)
 
     @property
     def claims(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
-        """Files and settings by which the claims are decided."""
+        """Files and settings by which the claims are decided; small and varied may be none."""
         runs, measured = self.select(pruning=DEFAULT), self.measured()
-        optional = {
-            "small": self.files("scores.csv", self.select(small=True)),
-            "varied": self.files("scores.csv", self.varied_runs),
-        }
         files = {
             "scores": self.files("scores.csv", runs),
             "trained_layers": self.files("layers.csv", runs),
@@ -214,7 +199,8 @@ class Workflow:
             "sizes": self.files("sizes.csv", measured),
             "latency": [f"results/rl/{self.timed['task']}/latency.csv"],
             "datasets": self.datasets,
-            **{name: paths for name, paths in optional.items() if paths},
+            "small": self.files("scores.csv", self.select(small=True)),
+            "varied": self.files("scores.csv", self.varied_runs),
         }
         settings = {
             "variants": self.variants,
@@ -231,16 +217,8 @@ class Workflow:
     @property
     def page(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
         """Files and settings of its part of the page, beside its figures."""
-        files = {
-            "table1": ["results/tables/rl_table1.csv"],
-            "scores": ["results/tables/rl_scores.csv"],
-            "comparisons": ["results/tables/rl_comparisons.csv"],
-            "inputs": ["results/tables/rl_inputs.csv"],
-            **({"varied": ["results/tables/rl_variants.csv"]} if self.variants else {}),
-            "latency": ["results/tables/rl_inference.csv"],
-            "datasets": self.datasets,
-        }
-        return files, {"latency_task": self.timed["task"], "variants": self.variants}
+        files = {name: [f"results/tables/rl_{name}.csv"] for name in self.tables}
+        return {**files, "datasets": self.datasets}, {"variants": self.variants}
 
     def facts(self) -> dict[str, str]:
         """The scale and settings of the runs, for the head of the page."""

@@ -27,12 +27,11 @@ def latency_long(latency: pd.DataFrame, *, scale: str) -> pd.DataFrame:
     return with_cells(frame, unit="microseconds", scale=scale)
 
 
-def latency_table(long: pd.DataFrame, *, task: str) -> Table:
-    """Lay out one task's latencies: a row a case, a column a kernel."""
-    chosen = long[long["task"] == task]
-    dense_first = sorted(dict.fromkeys(chosen["kernel"]), key=lambda name: "dense" not in name)
-    cells = []
-    for cell in chosen.to_dict("records"):
+def latency_table(long: pd.DataFrame) -> Table:
+    """Lay out the latencies of a task: a row a case, a column a kernel."""
+    dense_first = sorted(dict.fromkeys(long["kernel"]), key=lambda name: "dense" not in name)
+    first, cells = long.iloc[0], []
+    for cell in long.to_dict("records"):
         row = (part_label(cell["part"], cell["candidates"]), f"{cell['batch']}", "")
         time = number(cell["value"], 1 if cell["value"] < 100 else 0)
         cells.append((*row, cell["kernel"], f"{time} ({number(cell['speedup'], 2)}{TIMES})"))
@@ -41,13 +40,13 @@ def latency_table(long: pd.DataFrame, *, task: str) -> Table:
         {"part": "Part", "batch": "Batch"},
         plain(*dense_first),
         name="rl_inference",
-        title=f"Time to act and to train at {chosen['sparsity_percent'].max():g}% sparsity.",
+        title=f"Time to act and to train at {long['sparsity_percent'].max():g}% sparsity.",
         caption=(
-            f"{label(TASK_LABELS, task)}, {', '.join(sorted(set(chosen['networks'])))} widths. "
+            f"{label(TASK_LABELS, first['task'])}, {first['networks']} widths. "
             "Median microseconds a call; in brackets how many times as fast as the fastest dense "
             "kernel of the same row. An update is one of training, of the kept weights alone "
             "beside all of the dense twin. Outputs, and an update's losses, differ by at most "
-            f"{chosen['maximum_difference'].max():.0e}. The paper states faster inference "
+            f"{long['maximum_difference'].max():.0e}. The paper states faster inference "
             "and training as a promise and measures neither."
         ),
     )

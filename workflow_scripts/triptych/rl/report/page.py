@@ -141,11 +141,11 @@ def rl_sections(
         "scores": [scores_table(frames["scores"])],
         "comparisons": [comparisons_table(frames["comparisons"])],
         "memory": [table1_table(frames["table1"])],
-        "inference": [latency_table(frames["latency"], task=settings["latency_task"])],
+        "inference": [latency_table(frames["inference"])],
         "data": [datasets_table(frames["datasets"], units)],
     }
-    if "varied" in frames:
-        tables["comparisons"].append(variants_table(frames["varied"], settings["variants"]))
+    if "variants" in frames:
+        tables["comparisons"].append(variants_table(frames["variants"], settings["variants"]))
     return sections(PARTS, figures, tables, notes={"data": notes})
 
 
@@ -187,10 +187,10 @@ def _deviating(row: Mapping[Any, Any], name: str, digits: int) -> str:
     return f"{number(row[f'{name}_mean'], digits)} ± {number(row[f'{name}_std'], digits)}"
 
 
-def glance(table1: pd.DataFrame, scores: pd.DataFrame, latency: pd.DataFrame) -> Glance:
+def glance(table1: pd.DataFrame, scores: pd.DataFrame, inference: pd.DataFrame) -> Glance:
     """The first screen: scores of dense and pruned policies, and what pruning saves.
 
-    table1, scores, latency: the long tables.
+    table1, scores, inference: the long tables.
     """
     algorithm = min(scores["algorithm"])  # BC where it ran
     rows = scores[(scores["algorithm"] == algorithm) & (scores["unit"] == NORMALISED)]
@@ -202,7 +202,7 @@ def glance(table1: pd.DataFrame, scores: pd.DataFrame, latency: pd.DataFrame) ->
     sparsity = f"{rows['sparsity_percent'].max():g}%"
     sums = table1.groupby(["method", "format"])["value"].sum(min_count=len(NETWORK_LABELS))
     smaller = sums.get((DENSE, "dense"), float("nan")) / sums.get(("snip", "coo"), float("nan"))
-    acting = latency[(latency["part"] == "actor") & (latency["batch"] == 1)]
+    acting = inference[(inference["part"] == "actor") & (inference["batch"] == 1)]
     bars = rows[(rows["task"] != ALL_TASKS) & rows["method"].isin(methods)]
     bars = bars.assign(place=bars["method"].map(methods.index)).sort_values(["task", "place"])
     bars = bars[["value", "low", "high"]].assign(
