@@ -6,8 +6,8 @@ from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.report.palette import write_figure
 from triptych.rl.report.figures import curves_figure, curves_long, sparsity_figure
+from triptych.rl.report.labels import of_methods
 from triptych.rl.report.scores import (
-    of_methods,
     run_scores,
     score_cells,
     summarise_scores,

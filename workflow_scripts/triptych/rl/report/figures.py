@@ -16,11 +16,11 @@ from triptych.rl.report.labels import (
     ALGORITHM_COLOURS,
     METHOD_LABELS,
     METHOD_LOOKS,
+    of_methods,
     task_title,
     task_unit,
     tasks_in_order,
 )
-from triptych.rl.report.scores import of_methods
 from triptych.rl.tasks.task import NORMALISED
 
 LEAST = 5.0

@@ -4,6 +4,7 @@ A criterion's or algorithm's file may give its own (LABEL, COLOUR, DASH, MARKER)
 colour follows from its place among all methods.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,11 @@ def in_order(frame: pd.DataFrame, *by: str) -> pd.DataFrame:
         return column.map(order.index) if order else column
 
     return frame.sort_values([*by], key=place, kind="stable")
+
+
+def of_methods(frame: pd.DataFrame, methods: Iterable[str]) -> pd.DataFrame:
+    """Rows of these methods, and of dense runs."""
+    return frame[frame["method"].isin([DENSE, *methods])]
 
 
 def task_title(frame: pd.DataFrame, task: str) -> str:

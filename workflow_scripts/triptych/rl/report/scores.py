@@ -1,7 +1,7 @@
 """From evaluations to scores: one number a run, then means and intervals over seeds."""
 
 import logging
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import astuple
 from typing import Any, Literal
 
@@ -63,11 +63,6 @@ def default_pruning(frame: pd.DataFrame) -> pd.DataFrame:
 def with_observations(frame: pd.DataFrame, observations: str) -> pd.DataFrame:
     """Rows of runs on `raw` or on `normalised` observations, default pruning."""
     return default_pruning(frame[frame["observations"] == observations])
-
-
-def of_methods(frame: pd.DataFrame, methods: Iterable[str]) -> pd.DataFrame:
-    """Rows of these methods, and of dense runs."""
-    return frame[frame["method"].isin([DENSE, *methods])]
 
 
 def shown_level(frame: pd.DataFrame, sparsity_percent: float) -> float:
