@@ -122,8 +122,10 @@ def test_style_shows_a_photograph_that_could_be_painted_and_seconds_of_one_size(
         if size == 256 or column != "vgg"
     )
     stylised = pd.DataFrame({"painting": ["great_wave"], "content": ["china"], "seconds": [0.25]})
-    paths = [str(path) for path in painted]
-    shown = style_glance(table, stylised, paths)
+    stylised.to_csv(tmp_path / "stylised.csv")
+    table.to_csv(tmp_path / "table1.csv")
+    files = {name: [tmp_path / f"{name}.csv"] for name in ("stylised", "table1")}
+    shown = style_glance({**files, "painted": painted}, {})
     assert "*China* in the style of *Great wave* in 0.25 s" in shown.sentence
     values, labels = zip(*shown.numbers, strict=True)
     assert values[0] == "0.050 s" and "256 pixels" in labels[0]
@@ -132,7 +134,8 @@ def test_style_shows_a_photograph_that_could_be_painted_and_seconds_of_one_size(
     assert ("700" in labels[1] and "scaled" in labels[1]) == stated
     assert [image.width for image, _ in shown.photographs] == [80, 80, 80]
     originals[0].unlink()
-    nothing = style_glance(table.assign(value=np.nan), stylised, paths[1:])
+    table.assign(value=np.nan).to_csv(tmp_path / "table1.csv")
+    nothing = style_glance({**files, "painted": painted[1:]}, {})
     assert nothing.numbers[1][0] == f"{DASH} s" and not nothing.photographs
 
 

@@ -205,18 +205,15 @@ class Claim:
             for need in self.needs
             if not (planned and need.fact not in facts) and not need.met(facts[need.fact])
         ]
-        needed, replaced = (
-            tuple(
-                dict.fromkeys(
-                    need.message(facts[need.fact])
-                    for need in unmet
-                    if bool(need.substitute) == has_substitute
-                )
-            )
-            for has_substitute in (False, True)
-        )
+
+        def messages(*, has_substitute: bool) -> tuple[str, ...]:
+            chosen = [need for need in unmet if bool(need.substitute) == has_substitute]
+            return tuple(dict.fromkeys(need.message(facts[need.fact]) for need in chosen))
+
         substitutes = dict.fromkeys(need.substitute for need in unmet if need.substitute)
-        return Unmet(needed, replaced, tuple(substitutes))
+        return Unmet(
+            messages(has_substitute=False), messages(has_substitute=True), tuple(substitutes)
+        )
 
 
 @dataclass(frozen=True)

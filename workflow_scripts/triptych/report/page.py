@@ -139,13 +139,13 @@ def sections(
     """
     shown = [
         Section(
-            anchor,
-            part.title,
-            "\n\n".join([part.text, *notes.get(anchor, ())]),
-            [figures[name] for name in part.figures if name in figures],
-            tables.get(anchor, ()),
-            videos.get(anchor, ()),
-            part.opened,
+            anchor=anchor,
+            title=part.title,
+            intro="\n\n".join([part.text, *notes.get(anchor, ())]),
+            figures=[figures[name] for name in part.figures if name in figures],
+            tables=tables.get(anchor, ()),
+            videos=videos.get(anchor, ()),
+            opened=part.opened,
         )
         for anchor, part in parts.items()
     ]

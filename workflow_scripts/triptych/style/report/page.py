@@ -1,13 +1,17 @@
 """The style study's part of the page: figures, tables and videos, and its headline numbers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
+from triptych.core.files import read_frames
+from triptych.report.files import Files
 from triptych.report.glance import Glance, photographs
-from triptych.report.page import PageFigure, PageVideo, Part, Section, sections
+from triptych.report.page import PageFigure, PageVideo, Part, Section
+from triptych.report.page import sections as sections_of
 from triptych.report.palette import spoken
 from triptych.report.tables import TIMES, number
 from triptych.style.data.missing import missing_among
@@ -115,29 +119,20 @@ WEIGHTS = {
 MISSING = "**The picture {} is missing**, and so are its results: {}"
 
 
-def style_sections(
-    frames: Mapping[str, pd.DataFrame],
-    videos: Sequence[str | Path],
-    figures: Mapping[str, PageFigure],
-    weights: Sequence[str],
-    missing: Mapping[str, str],
+def sections(
+    files: Files, settings: Mapping[str, Any], figures: Mapping[str, PageFigure]
 ) -> list[Section]:
-    """The study's sections.
-
-    frames: the long tables of results/tables (table1, scores). videos: finished files in folders
-    {painting}/{variant}. figures: by name, as TITLES has them. weights: of the backbones. missing:
-    reasons of pictures that could not be had, by name.
-    """
-    notes = [text for name, text in WEIGHTS.items() if name in weights]
-    notes += [MISSING.format(*picture) for picture in missing.items()]
-    films = [page_video(path) for path in videos]
+    """The study's sections. files, settings: by the names of `Workflow.page`. figures: by name."""
+    films = [page_video(path) for path in files["videos"]]
     video = replace(PARTS["video"], opened=[film.name for film in films[:1]])
-    return sections(
+    notes = [text for name, text in WEIGHTS.items() if name in settings["weights"]]
+    notes += [MISSING.format(*picture) for picture in missing_among(files["pictures"]).items()]
+    return sections_of(
         PARTS | {"video": video},
         figures,
         tables={
-            "versions": [table1_table(frames["table1"])],
-            "quality": [quality_table(frames["scores"])],
+            "versions": [table1_table(read_frames(files["table1"]))],
+            "quality": [quality_table(read_frames(files["scores"]))],
         },
         videos={"video": films},
         notes={"versions": notes},
@@ -151,34 +146,30 @@ def page_video(path: str | Path) -> PageVideo:
     return PageVideo.read(path, name, title, "H.264 with the source's sound.")
 
 
-def glance(table1: pd.DataFrame, stylised: pd.DataFrame, painted: Sequence[str]) -> Glance:
-    """The first screen: a painted photograph, and how long both versions take.
-
-    table1: the long table. stylised: rows of stylised/*/runs.csv. painted: results of one painting,
-    stylised/{painting}/{content}.png; the first is shown whose pictures could be had.
-    """
-    for path in map(Path, painted):
+def glance(files: Files, settings: Mapping[str, Any]) -> Glance:
+    """The first screen: a painted photograph, and how long both versions take. Of the results
+    `painted` the first is shown whose pictures could be had."""
+    for path in map(Path, files["painted"]):
         painting, folder = path.parent.name, path.parents[2]
         pictures = [path, folder / "contents" / path.name, folder / "paintings" / f"{painting}.png"]
         if not missing_among(pictures):
             break
+    stylised = read_frames(files["stylised"])
     shown = (stylised["painting"] == painting) & (stylised["content"] == path.stem)
     names = spoken(path.stem), spoken(painting)
-    timed = table1.dropna(subset=["value"])
+    timed = read_frames(files["table1"]).dropna(subset="value")
     sizes = timed.pivot_table(index="size", columns="column", values="value", aggfunc="size")
-    both = sizes.reindex(columns=["network", "vgg"]).dropna().index
-    timed = timed[timed["size"] == both.max()]
-    timed = timed.sort_values("counts", key=lambda counts: counts != SCALED, kind="stable")
-    columns = ["network", "vgg", "speedup_high"]
-    cells = timed.drop_duplicates("column").set_index("column").reindex(columns)
-    comparable = cells["comparable"].astype(str) == "True"
+    size = sizes.reindex(columns=["network", "vgg"]).dropna().index.max()
+    # What was scaled goes before what was run.
+    cells = timed[timed["size"] == size].sort_values("counts", ascending=False)
+    cells = cells.drop_duplicates("column").set_index("column")
+    cells = cells.reindex(["network", "vgg", "speedup_high"])
     papers = [
         "" if pd.isna(value) else f" (paper: {_digits(value)})"
-        for value in cells["published"].where(comparable)
+        for value in cells["published"].where(cells["comparable"].eq(True))
     ]
     network, optimised, faster = (_digits(value) for value in cells["value"])
     scaled = ", scaled up" if cells["counts"]["vgg"] == SCALED else ""
-    size = number(both.max(), 0)
     evaluations = number(cells["evaluations"]["vgg"], 0)
     texts = (
         f"The photograph {names[0]} painted in the style of {names[1]} by a network",
@@ -190,7 +181,7 @@ def glance(table1: pd.DataFrame, stylised: pd.DataFrame, painted: Sequence[str])
         f"*{names[1]}* in {_digits(stylised.loc[shown, 'seconds'].mean())} s. Version 1 optimises "
         "the pixels.",
         numbers=[
-            (f"{network} s", f"one pass, {size} pixels{papers[0]}"),
+            (f"{network} s", f"one pass, {number(size, 0)} pixels{papers[0]}"),
             (f"{optimised} s", f"{evaluations} evaluations of VGG{scaled}{papers[1]}"),
             (f"{faster}{TIMES}", f"as fast in one pass{papers[2]}"),
         ],
