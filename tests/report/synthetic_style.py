@@ -2,10 +2,13 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from PIL import Image
+
+from triptych.style.optimise.experiments import experiment_runs
 
 CONTENTS = ("lake", "tower")
 PAINTINGS = ("swirls", "waves", "mosaic")
@@ -20,8 +23,32 @@ OPTIMIZERS = {
     ("adam", "tuned"): (3e-3, "finished"),
     ("sgd", "tuned"): (2e-2, "diverged"),
 }
-SIZES = (128, 512, 1024)
 ENDS = {"content": 0.62, "noise": 0.21, "style": 0.15}
+SHARED = {
+    "content": CONTENTS[0],
+    "painting": PAINTINGS[0],
+    "backbone": "vgg",
+    "preset": "tuned",
+    "rates": "authors",
+    "optimizer": "lbfgs",
+    "content_loss": "mse",
+    "initialisation": "content",
+    "size": 512,
+    "precision": "float32",
+}
+VARIED = {
+    "backbones": {"backbone": ["vgg", "alexnet"]},
+    "losses": {"content_loss": ["l1", "smooth_l1", "huber", "mse"]},
+    "optimizers": {"optimizer": ["lbfgs", "adam", "sgd"], "rates": ["authors", "tuned"]},
+    "initialisations": {"initialisation": ENDS},
+    "presets": {"preset": ["paper", "authors", "tuned"]},
+    "paintings": {"painting": PAINTINGS, "content": CONTENTS},
+    "sizes": {"backbone": ["vgg", "alexnet"], "size": [128, 512, 1024]},
+}
+BACKBONES = {
+    "vgg": {"architecture": "vgg19", "weights": "imagenet"},
+    "alexnet": {"architecture": "alexnet", "weights": "imagenet"},
+}
 
 
 def photograph(name: str, size: tuple[int, int]) -> Image.Image:
@@ -43,20 +70,16 @@ def runs_and_histories(
     evaluations: int = 700, device: str = GPU
 ) -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
     """runs.csv and history.csv of every experiment, by VGG-19 and AlexNet."""
-    settings: dict[str, list[dict[str, object]]] = {
-        "backbones": [{"backbone": "vgg"}, {"backbone": "alexnet"}],
-        "losses": [{"content_loss": name} for name in ("l1", "smooth_l1", "huber", "mse")],
-        "optimizers": [{"optimizer": o, "rates": r} for o, r in OPTIMIZERS],
-        "initialisations": [{"initialisation": i} for i in ENDS],
-        "presets": [{"preset": p} for p in ("paper", "authors", "tuned")],
-        "paintings": [{"painting": p, "content": c} for p in PAINTINGS for c in CONTENTS],
-        "sizes": [{"backbone": b, "size": s} for b in ("vgg", "alexnet") for s in SIZES],
-    }
+    rows = experiment_runs(
+        SHARED | {"evaluations": evaluations},
+        {name: {"vary": varied} for name, varied in VARIED.items()},
+        BACKBONES,
+    )
     experiments = {}
-    for experiment, varied in settings.items():
+    for experiment in VARIED:
         runs, histories = [], []
-        for change in varied:
-            row = _run_row(experiment, change) | {"evaluations": evaluations, "device": device}
+        for row in (row for row in rows if row["experiment"] == experiment):
+            row |= {"batch": 1, "device": device, "status": _status(row)}
             history = _history(row, evaluations)
             last = history.iloc[-1]
             row |= {f"{name}_loss_final": last[name] for name in ("content", "style", "total")}
@@ -68,39 +91,18 @@ def runs_and_histories(
     return experiments
 
 
-def _run_row(experiment: str, change: dict[str, object]) -> dict[str, object]:
-    row: dict[str, object] = {
-        "experiment": experiment,
-        "run": "-".join(str(value) for value in change.values()),
-        "content": CONTENTS[0],
-        "painting": PAINTINGS[0],
-        "backbone": "vgg",
-        "weights": "imagenet",
-        "preset": "tuned",
-        "rates": "authors",
-        "optimizer": "lbfgs",
-        "content_loss": "mse",
-        "initialisation": "content",
-        "size": 512,
-        "batch": 1,
-        "precision": "float32",
-        **change,
-    }
-    row["architecture"] = "alexnet" if row["backbone"] == "alexnet" else "vgg19"
-    row["status"] = "finished"
-    if experiment == "optimizers":
-        row["status"] = OPTIMIZERS[str(row["optimizer"]), str(row["rates"])][1]
-    elif (row["backbone"], row["size"]) == ("alexnet", 1024):
-        row["status"] = "diverged"
-    return row
-
-
-def _history(row: dict[str, object], evaluations: int) -> pd.DataFrame:
-    random = np.random.default_rng(sum(map(ord, str(row["run"]))))
-    step = np.arange(1, evaluations + 1)
-    end = {"alexnet": 0.006, "vgg": 0.003}[str(row["backbone"])]
+def _status(row: dict[str, Any]) -> str:
     if row["experiment"] == "optimizers":
-        end = OPTIMIZERS[str(row["optimizer"]), str(row["rates"])][0]
+        return OPTIMIZERS[row["optimizer"], row["rates"]][1]
+    return "diverged" if (row["backbone"], row["size"]) == ("alexnet", 1024) else "finished"
+
+
+def _history(row: dict[str, Any], evaluations: int) -> pd.DataFrame:
+    random = np.random.default_rng(sum(map(ord, row["run"])))
+    step = np.arange(1, evaluations + 1)
+    end = {"alexnet": 0.006, "vgg": 0.003}[row["backbone"]]
+    if row["experiment"] == "optimizers":
+        end = OPTIMIZERS[row["optimizer"], row["rates"]][0]
     relative = end + (1 - end) * np.exp(-9 * (step - 1) / evaluations)
     if row["optimizer"] == "sgd":
         relative *= np.exp(0.9 * np.sin(step) * (step > 1))

@@ -89,15 +89,6 @@ def test_unmet_needs_go_before_findings(unmet, found, word, told):
     assert told in (verdict.seen or verdict.reason)
 
 
-def test_a_fact_is_told_as_it_is():
-    every = AllOf("kinds", "all kinds", ("a", "b"))
-    assert every.message({"a"}) == "needs all kinds (missing: b)"
-    assert AtLeast("n", "5 seeds", 5).message(2) == "needs 5 seeds (2 here)"
-    assert OneOf("p", "float32", ("float32",)).message({"bf16"}) == "needs float32 (bf16 here)"
-    assert IsTrue("t", "a judge").message(False) == "needs a judge"
-    assert Unmet(("a", "b"), ("c",)).text() == "a; b; and 1 more"
-
-
 @pytest.fixture(scope="module")
 def found() -> dict[str, dict[str, Unmet]]:
     """By scale, what its config lets one foresee."""

@@ -20,7 +20,6 @@ from triptych.style.report.figures_images import (
 )
 from triptych.style.report.figures_losses import (
     backbones_figure,
-    optimizers_figure,
 )
 from triptych.style.report.panels import Experiment, Files, Panel, Shown, picture_figure
 from triptych.style.report.runs import history_long, results_long, styles_long
@@ -113,15 +112,6 @@ def test_loss_curves_draw_the_relative_totals():
     totals = history[history["run"] == "vgg"]["total"].to_numpy()
     np.testing.assert_allclose(lines["VGG-19"], totals / totals[0])
     assert axes.get_yscale() == "log"
-
-
-def test_a_run_that_diverged_ends_in_a_cross():
-    history = EXPERIMENTS["optimizers"][1]
-    authors, tuned = optimizers_figure(experiment("optimizers")).axes
-    assert not [line for line in authors.lines if line.get_marker() == "x"]
-    (cross,) = [line for line in tuned.lines if line.get_marker() == "x"]
-    last = history[history["run"] == "sgd-tuned"]["evaluation"].max()
-    assert list(cross.get_xdata()) == [last]
 
 
 def test_each_photograph_stands_below_the_painting_that_its_network_learned_from(tmp_path):

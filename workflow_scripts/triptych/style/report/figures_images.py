@@ -67,8 +67,7 @@ def styles_figure(shown: Shown) -> Figure:
     for row in shown.long.to_dict("records"):
         painting, content = row["painting"], row["content"]
         result = shown.files.picture("result", f"{painting}/{content}")
-        picture = cropped(shown.files.picture("painting", painting), result)
-        above.append(Panel(picture, spoken(painting), "painting"))
+        above.append(Panel(shown.files.picture("painting", painting), spoken(painting), "painting"))
         note = f"{_origin(row)}, {duration(row['value'])}"
         below.append(Panel(result, spoken(content), note))
     parts = [
@@ -76,14 +75,6 @@ def styles_figure(shown: Shown) -> Figure:
     ]
     rows = [panels[part] for part in parts for panels in (above, below)]
     return picture_figure(rows, tallest=2.1)[0]
-
-
-def cropped(picture: Picture, like: Picture) -> Picture:
-    """The middle of a picture, of another one's proportions."""
-    height, width = picture.shape[:2]
-    aspect = like.shape[1] / like.shape[0]
-    high, wide = min(height, round(width / aspect)), min(width, round(height * aspect))
-    return _cut(picture, ((width - wide) // 2, (height - high) // 2, wide, high))
 
 
 @saying_missing

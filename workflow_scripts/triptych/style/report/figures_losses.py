@@ -182,17 +182,18 @@ def _in_order(frame: pd.DataFrame) -> list[str]:
 
 
 def _seconds(axes: Axes, repeats: pd.DataFrame) -> None:
-    """A bar as high as a loss's mean, which is written at its foot, and a dot for each repeat."""
+    """A bar as high as a loss's mean, which is written in it, and a dot for each repeat."""
     losses = _in_order(repeats)
+    looks = [CONTENT_LOSS_LOOKS[loss] for loss in losses]
     wide = repeats.pivot_table(index="repeat", columns="content_loss", values="value")[losses]
     # What one round of repeats shares, such as a busy machine, moves its whole line.
     axes.plot(wide.to_numpy().T, color="#c5ccd3", linewidth=0.7)
+    colours = [look.colour for look in looks]
+    bars = axes.bar(range(len(losses)), wide.mean(), 0.6, color=colours, alpha=0.28, zorder=1)
+    axes.bar_label(bars, fmt="%.3g", label_type="center", fontsize=7.2)
     for place, loss in enumerate(losses):
-        colour, mean = CONTENT_LOSS_LOOKS[loss].colour, wide[loss].mean()
-        axes.bar(place, mean, width=0.6, color=colour, alpha=0.28, zorder=1)
-        axes.plot([place] * len(wide), wide[loss], "o", markersize=3, color=colour)
-        axes.text(place, 0.01 * mean, f"{mean:.3g}", ha="center", va="bottom", fontsize=7.2)
-    axes.set_xticks(range(len(losses)), [CONTENT_LOSS_LOOKS[loss].label for loss in losses])
+        axes.plot([place] * len(wide), wide[loss], "o", markersize=3, color=colours[place])
+    axes.set_xticks(range(len(losses)), [look.label for look in looks])
     axes.set_ylim(0, repeats["value"].max() * 1.08)
     axes.grid(axis="x", visible=False)
     evaluations, size = (int(repeats[name].iloc[0]) for name in ("evaluations", "size"))
