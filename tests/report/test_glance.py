@@ -39,9 +39,6 @@ def test_bars_share_one_axis_and_are_cut_at_its_ends():
     lengths = {-5.0: 0, 0.0: 0, 10.0: 25, 40.0: 100, math.inf: 100, math.nan: 0}
     assert {length: bars.share(length) for length in lengths} == lengths
     assert Bars("", [Bar("a", math.nan, "")]).share(1.0) == 100
-    few, many = Bar("few", 40.0, "", parts=[30.0, 10.0]), Bar("many", 2.0, "", parts=[0.1] * 20)
-    jobs = Bars("", [few, many])
-    assert (jobs.segments(few), jobs.segments(many)) == ([75, 25], [5])
 
 
 def test_an_alternative_text_says_what_the_figure_shows():

@@ -13,16 +13,13 @@ from triptych.report.tables import number
 
 logger = logging.getLogger(__name__)
 
-NARROWEST = 0.6
-"""Percent of the axis that a segment takes on average, at the least."""
-
 
 @dataclass(frozen=True)
 class Bar:
     """A length with a label, in the unit of its neighbours.
 
-    text: the value in words. low, high: ends of an interval. parts: the lengths that the bar adds
-    up. group: a heading, written where it changes. strong: the picture is about this bar.
+    text: the value in words. low, high: ends of an interval. group: a heading, written where it
+    changes. strong: the picture is about this bar.
     """
 
     label: str
@@ -30,7 +27,6 @@ class Bar:
     text: str
     low: float = math.nan
     high: float = math.nan
-    parts: Sequence[float] = ()
     group: str = ""
     strong: bool = False
 
@@ -47,11 +43,6 @@ class Bars:
         ends = [end for bar in self.bars for end in (bar.value, bar.high) if math.isfinite(end)]
         longest = max(ends, default=0) or 1
         return 0 if math.isnan(length) else round(100 * min(max(length / longest, 0), 1), 2)
-
-    def segments(self, bar: Bar) -> list[float]:
-        """Shares of a bar's parts; of the whole bar where parts would be too narrow to see."""
-        visible = self.share(bar.value) >= NARROWEST * len(bar.parts)
-        return [self.share(part) for part in (visible and bar.parts) or [bar.value]]
 
 
 def interval_bars(rows: pd.DataFrame, digits: int) -> list[Bar]:

@@ -77,15 +77,14 @@ def time_by_rule(records: Mapping[str, Record]) -> Bars:
             value=sum(parts),
             text=f"{len(parts)} job{'s' * (len(parts) > 1)}, {duration(sum(parts))}, "
             f"{memory[rule] / 1e9:.2f} GB",
-            parts=sorted(parts, reverse=True),
         )
         for rule, parts in sorted(seconds.items(), key=lambda item: (-sum(item[1]), item[0]))
     ]
     devices = ", ".join(sorted({record["device"] for record in records.values()}))
     caption = (
         f"{len(records)} jobs took {duration(sum(bar.value for bar in bars))} on {devices}, less "
-        "where they ran side by side. A bar is a rule, a segment one of its jobs; memory is that "
-        "of the largest job. From Snakemake's files in `results/benchmarks`."
+        "where they ran side by side. A bar is a rule; memory is that of its largest job. From "
+        "Snakemake's files in `results/benchmarks`."
     )
     return Bars(caption, bars)
 
