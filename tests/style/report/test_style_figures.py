@@ -55,7 +55,7 @@ def texts(figure):
 
 def test_images_of_one_row_are_equally_high_and_keep_their_shape():
     shapes = [(60, 80), (90, 30), (50, 50)]
-    figure, _ = picture_figure([[panel(*shape) for shape in shapes], [panel(40, 20), None]])
+    figure = picture_figure([[panel(*shape) for shape in shapes], [panel(40, 20), None]])
     figure.draw_without_rendering()
     wide, high = figure.get_size_inches()
     shown = [axes for axes in figure.axes if axes.images]
@@ -71,7 +71,7 @@ def test_an_image_in_the_svg_is_the_one_that_was_given_with_the_same_bytes_again
     picture[:, :30] = (200, 30, 30)
     picture[:, 30:] = (30, 30, 200)
     for name in ("f", "again"):
-        figure, _ = picture_figure([[Panel(picture, "two halves")]])
+        figure = picture_figure([[Panel(picture, "two halves")]])
         save_figure(figure, tmp_path / name)
     for suffix in ("svg", "pdf", "png"):
         once, again = (tmp_path / f"{name}.{suffix}" for name in ("f", "again"))

@@ -1,6 +1,5 @@
 """The page's first screen: one picture, one sentence and three numbers of each study; and bars."""
 
-import logging
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,8 +9,6 @@ import pandas as pd
 
 from triptych.report.embedding import Embedded, preview
 from triptych.report.tables import number
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -70,9 +67,5 @@ class Glance:
 
 
 def photographs(paths: Sequence[Path], texts: Sequence[str]) -> list[tuple[Embedded, str]]:
-    """PNG files with their alternative texts; none where one cannot be read."""
-    try:
-        return [(preview(path), text) for path, text in zip(paths, texts, strict=True)]
-    except OSError as error:
-        logger.warning("left out of the page: %s", error)
-        return []
+    """PNG files with their alternative texts."""
+    return [(preview(path), text) for path, text in zip(paths, texts, strict=True)]

@@ -1,6 +1,5 @@
 """Figures of images: 1, 3, 6, 7 and 8, every style, presets and initialisations."""
 
-import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -11,12 +10,10 @@ from triptych.report.palette import label, spoken
 from triptych.report.tables import TIMES
 from triptych.report.timings import duration
 from triptych.style.data.image_files import luma
-from triptych.style.report.figures_losses import draw_panels, panel_of_term
 from triptych.style.report.labels import (
     INITIALISATION_LABELS,
     OPTIMIZER_LOOKS,
     ORIGIN_LABELS,
-    PALETTE,
     PRESET_LOOKS,
     RATES_LABELS,
 )
@@ -54,7 +51,7 @@ def versions_figure(shown: Shown) -> Figure:
         if "ssim_luma" in numbers:
             note += f", structure kept {numbers['ssim_luma']:.2f}"
         panels.append(Panel(shown.files.picture("result", name), title, note))
-    return picture_figure([panels])[0]
+    return picture_figure([panels])
 
 
 @saying_missing
@@ -74,13 +71,13 @@ def styles_figure(shown: Shown) -> Figure:
         slice(first, first + STYLES_IN_A_ROW) for first in range(0, len(above), STYLES_IN_A_ROW)
     ]
     rows = [panels[part] for part in parts for panels in (above, below)]
-    return picture_figure(rows, tallest=2.1)[0]
+    return picture_figure(rows, tallest=2.1)
 
 
 @saying_missing
 def backbone_images_figure(shown: Experiment) -> Figure:
     """Figure 3: content, style and the result with each backbone."""
-    return picture_figure([shown.row(shown.runs, title=backbone_name)])[0]
+    return picture_figure([shown.row(shown.runs, title=backbone_name)])
 
 
 @saying_missing
@@ -95,7 +92,7 @@ def optimizer_images_figure(shown: Experiment) -> Figure:
         )
         for _, of_row in runs.groupby(["architecture", "weights", "rates"], sort=False)
     }
-    return picture_figure([*rows.values()], row_labels=[*rows], tallest=2.1)[0]
+    return picture_figure([*rows.values()], row_labels=[*rows], tallest=2.1)
 
 
 @saying_missing
@@ -111,26 +108,18 @@ def initialisations_figure(shown: Experiment) -> Figure:
         title=lambda run: f"From {INITIALISATION_LABELS[run['initialisation']]}",
         note=note,
     )
-    return picture_figure([panels])[0]
+    return picture_figure([panels])
 
 
 @saying_missing
 def presets_figure(shown: Experiment) -> Figure:
-    """The result of each preset above its losses."""
+    """The result of each preset."""
 
     def title(run: Row) -> str:
         # Runs of other experiments that are shown here have names of their own.
         return f"Preset {run['run']}" if run["run"] == run["preset"] else spoken(run["run"])
 
-    runs = in_order(shown.runs, "preset", PRESET_LOOKS)
-    colours = dict(zip(runs["run"], itertools.cycle(PALETTE), strict=False))
-    figure, charts = picture_figure([shown.row(runs, title)], charts=2)
-    history = in_order(shown.history, "run", runs["run"])
-    lines = history[history["term"] != "total"]
-    names = {"label": lines["run"], "colour": lines["run"].map(colours)}
-    draw_panels(charts, lines.assign(**names, panel=panel_of_term(lines)))
-    charts[0].legend(loc="upper right")
-    return figure
+    return picture_figure([shown.row(in_order(shown.runs, "preset", PRESET_LOOKS), title)])
 
 
 @saying_missing
@@ -140,7 +129,7 @@ def paintings_figure(shown: Experiment) -> Figure:
     runs = runs[runs["content"] == runs["content"].iloc[0]]
     content, _, *results = shown.row(runs, title=lambda run: "Version 1")
     styles = [shown.sources(run)[1] for run in runs.to_dict("records")]
-    return picture_figure([[content, *styles], [None, *results]], tallest=2.2)[0]
+    return picture_figure([[content, *styles], [None, *results]], tallest=2.2)
 
 
 @saying_missing
@@ -163,7 +152,7 @@ def high_resolution_figure(shown: Shown) -> Figure:
         Panel(_cut(before, mark), "Detail of the content"),
         Panel(_cut(after, mark), "Detail of the result"),
     ]
-    return picture_figure([images, details], tallest=2.5)[0]
+    return picture_figure([images, details], tallest=2.5)
 
 
 def busiest_window(picture: Picture) -> tuple[int, int, int, int]:

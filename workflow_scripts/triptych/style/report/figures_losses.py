@@ -21,9 +21,11 @@ from triptych.style.report.labels import (
     Look,
 )
 from triptych.style.report.panels import (
+    TEXT_HEIGHT,
+    WIDTH,
     Experiment,
     Panel,
-    picture_figure,
+    draw_panel,
     read_picture,
     saying_missing,
 )
@@ -31,6 +33,7 @@ from triptych.style.report.runs import backbone_name, in_order, rates_name
 
 BASELINE = "mse"
 NO_DIFFERENCE = "no difference"
+CHART_HEIGHT, TALLEST_SHEET = 2.9, 3.4  # inches
 SMOOTHING = 0.05
 """Share of a training's batches over which the running median of its loss is taken."""
 
@@ -240,8 +243,15 @@ def training_long(losses: pd.DataFrame, selection: pd.DataFrame, *, scale: str) 
 def training_figure(long: pd.DataFrame, samples: Mapping[str, Path]) -> Figure:
     """Losses in training and on held-out images, below pairs of a training image and its stylised
     version. long: as `training_long` returns it. samples: sample sheets by their title."""
-    rows = [[Panel(read_picture(path), title)] for title, path in samples.items()]
-    figure, (left, right) = picture_figure(rows, tallest=3.4, charts=2)
+    sheets = [Panel(read_picture(path), title) for title, path in samples.items()]
+    heights = [min(TALLEST_SHEET, WIDTH / sheet.aspect) for sheet in sheets]
+    ratios = [*(height + TEXT_HEIGHT for height in heights), CHART_HEIGHT]
+    figure = Figure(figsize=(WIDTH, sum(ratios)), layout="constrained")
+    places: Any = [*([sheet.title] * 2 for sheet in sheets), ["training", "held out"]]
+    axes = figure.subplot_mosaic(places, height_ratios=ratios)
+    for sheet, height in zip(sheets, heights, strict=True):
+        draw_panel(axes[sheet.title], sheet, height, sheet.aspect)
+    left, right = axes["training"], axes["held out"]
     training, held_out = (
         long[long["on"] == part].sort_values("batch", kind="stable")
         for part in ("training", "held-out")
@@ -259,13 +269,13 @@ def training_figure(long: pd.DataFrame, samples: Mapping[str, Path]) -> Figure:
         right.plot(chosen["batch"], chosen["value"], "o", **RING, label="chosen")
     left.set(title="Training loss", ylabel="weighted loss")
     right.set_title("Held-out loss by checkpoint")
-    for axes in (left, right):
-        logarithmic(axes)
-        axes.set_xlabel("batches")
-        axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda batch, _: f"{batch:,.0f}"))
-        axes.grid(axis="x", visible=False)
-        axes.legend(loc="best", fontsize=7.2, frameon=True, framealpha=0.85, edgecolor="none")
+    for chart in (left, right):
+        logarithmic(chart)
+        chart.set_xlabel("batches")
+        chart.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+        chart.xaxis.set_major_formatter(FuncFormatter(lambda batch, _: f"{batch:,.0f}"))
+        chart.grid(axis="x", visible=False)
+        chart.legend(loc="best", fontsize=7.2, frameon=True, framealpha=0.85, edgecolor="none")
     return figure
 
 

@@ -25,8 +25,7 @@ from triptych.style.report.runs import Row, history_long, results_long, with_mea
 
 WIDTH = 9.0
 TEXT_HEIGHT = 0.45
-CHART_HEIGHT = 2.9
-"""Inches of a page, of a row's titles and notes, and of the charts below the images."""
+"""Inches of a page, and of a row's titles and notes."""
 PIXELS_AN_INCH = 200
 
 Picture = NDArray[np.uint8]
@@ -170,36 +169,27 @@ def picture_figure(
     *,
     row_labels: Sequence[str] = (),
     tallest: float = 2.6,
-    charts: int = 0,
-) -> tuple[Figure, list[Axes]]:
-    """Panels in rows of one height, as wide as the page, with `charts` axes side by side below.
+) -> Figure:
+    """Panels in rows of one height, as wide as the page.
 
     rows: lists of panels; None leaves a place empty. tallest: the greatest height of an image
-    in inches. row_labels: one for each row, written upwards at its left. Returns the figure
-    and the axes of the charts.
+    in inches. row_labels: one for each row, written upwards at its left.
     """
     columns = list(zip_longest(*rows))
     aspects = [max((panel.aspect for panel in column if panel), default=1.0) for column in columns]
     height = min(tallest, WIDTH / sum(aspects))
-    images_height = len(rows) * (height + TEXT_HEIGHT)
-    below: list[Axes] = []
-    total = images_height + (CHART_HEIGHT if charts else 0)
+    total = len(rows) * (height + TEXT_HEIGHT)
     figure = Figure(figsize=(WIDTH, total), layout="constrained")
-    above: Any = figure
-    if charts:
-        halves: Any = figure.subfigures(2, 1, height_ratios=(images_height, CHART_HEIGHT))
-        above, lower = halves
-        below = list(lower.subplots(1, charts))
-    places = above.subplots(len(rows), len(columns), squeeze=False, width_ratios=aspects)
+    places = figure.subplots(len(rows), len(columns), squeeze=False, width_ratios=aspects)
     for axes, panels, aspect in zip(places.T, columns, aspects, strict=True):
         for place, panel in zip(axes, panels, strict=True):
-            _draw(place, panel, height, aspect)
+            draw_panel(place, panel, height, aspect)
     for place, text in zip(places[:, 0], row_labels, strict=False):
         place.set_ylabel(text, fontsize=8, color=INK, fontweight="bold")
-    return figure, below
+    return figure
 
 
-def _draw(axes: Axes, panel: Panel | None, height: float, aspect: float) -> None:
+def draw_panel(axes: Axes, panel: Panel | None, height: float, aspect: float) -> None:
     """Show a panel, or nothing, at the left of axes of so many inches and its column's aspect: rows
     of equal axes have images of one height."""
     axes.set_box_aspect(1 / aspect)
