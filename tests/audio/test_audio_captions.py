@@ -16,7 +16,7 @@ import pytest
 from caption_job import TABLE, run
 from chat_server import GOOD, KEY, Reply, completion, error, numbered, serving
 
-from triptych.audio.captions.asking import AnswerCache, BudgetReached
+from triptych.audio.captions.asking import Asker, BudgetReached
 from triptych.audio.captions.rules import Rejected
 from triptych.audio.captions.service import IN_A_ROW, Service, ServiceError
 from triptych.audio.captions.settings import caption_prompt, check_captions
@@ -245,7 +245,7 @@ def test_a_disk_that_is_full_ends_the_run(server, ask, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(AnswerCache, "put", full)
+    monkeypatch.setattr(Asker, "_keep", full)
     with pytest.raises(OSError, match="No space left"):
         ask(50)
     assert len(server.prompts) <= 8

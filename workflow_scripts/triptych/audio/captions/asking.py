@@ -27,44 +27,15 @@ class BudgetReached(InputError):
     """The next request might cost more than the budget leaves."""
 
 
-class AnswerCache:
-    """Answers by request, in `<folder>/answers.jsonl`."""
-
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self._file = Path(folder) / "answers.jsonl"
-        self._answers: dict[str, Answer] = {}
-        text = self._file.read_text("utf-8", errors="replace") if self._file.exists() else ""
-        for line in text.splitlines():
-            try:
-                record = json.loads(line)
-                self._answers[Request(**record["request"]).key] = Answer(**record["answer"])
-            except (ValueError, KeyError, TypeError):
-                continue  # half a line of a run that was killed
-
-    def get(self, request: Request) -> Answer | None:
-        """The answer, or None if there is none."""
-        return self._answers.get(request.key)
-
-    def put(self, request: Request, answer: Answer) -> None:
-        """Keep an answer; when this returns, it survives a kill."""
-        self._answers[request.key] = answer
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        record = {"request": asdict(request), "answer": asdict(answer)}
-        # The line break comes first, so that half a line before it spoils nothing.
-        with self._file.open("ab") as stream:
-            stream.write(b"\n" + json.dumps(record, ensure_ascii=False).encode())
-            stream.flush()
-            os.fsync(stream.fileno())
-
-
 class Asker:
-    """Ask what the cache lacks, within the budget, and keep each answer as it comes."""
+    """Ask what `<cache>/answers.jsonl` lacks, within the budget, and keep each answer there."""
 
     def __init__(self, settings: Mapping[str, Any], stop: Callable[[], str | None]) -> None:
         """stop: the reason to stop, or None."""
         self._settings, self._stop = settings, stop
         self._service, self._lock = Service(settings, stop), threading.Lock()
-        self.cache = AnswerCache(settings["cache"])
+        self._file = Path(settings["cache"]) / "answers.jsonl"
+        self._kept = read_answers(self._file)
         self.answers: dict[str, Answer] = {}
         self.requested = self.cached = 0
         self.spent = 0.0  # the price of all answers, of this run or an earlier one
@@ -84,7 +55,7 @@ class Asker:
         for request in requests:
             if request.key in self.answers:
                 continue
-            if answer := self.cache.get(request):
+            if answer := self._kept.get(request.key):
                 self.cached += 1
                 self.spent += self._price(answer.input_tokens, answer.output_tokens)
                 self.answers[request.key] = answer
@@ -141,8 +112,19 @@ class Asker:
                 if answer:
                     self.spent += self._price(answer.input_tokens, answer.output_tokens)
                 if answer and answer.input_tokens:  # a refusal costs nothing and may pass
-                    self.cache.put(request, answer)
+                    self._keep(request, answer)
         return answer
+
+    def _keep(self, request: Request, answer: Answer) -> None:
+        """Keep an answer; when this returns, it survives a kill."""
+        self._kept[request.key] = answer
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        record = {"request": asdict(request), "answer": asdict(answer)}
+        # The line break comes first, so that half a line before it spoils nothing.
+        with self._file.open("ab") as stream:
+            stream.write(b"\n" + json.dumps(record, ensure_ascii=False).encode())
+            stream.flush()
+            os.fsync(stream.fileno())
 
     def _price(self, input_tokens: int, output_tokens: int) -> float:
         prices = self._settings["prices"]
@@ -153,3 +135,16 @@ class Asker:
         limits = [request.parameters.get(name) for name in LIMITS]
         longest = min((int(limit) for limit in limits if limit is not None), default=LONGEST_ANSWER)
         return self._price(len(request.prompt.encode()) + MESSAGE_TOKENS, longest)
+
+
+def read_answers(path: Path) -> dict[str, Answer]:
+    """Kept answers by the keys of their requests."""
+    answers: dict[str, Answer] = {}
+    text = path.read_text("utf-8", errors="replace") if path.exists() else ""
+    for line in text.splitlines():
+        try:
+            record = json.loads(line)
+            answers[Request(**record["request"]).key] = Answer(**record["answer"])
+        except (ValueError, KeyError, TypeError):
+            continue  # half a line of a run that was killed
+    return answers
