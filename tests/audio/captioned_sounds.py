@@ -1,17 +1,17 @@
 """Recordings whose captions are easily learnt, and small models of random weights."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import soundfile
 import torch
-from audio_small_models import write_text
+from audio_small_models import SMALL, write_text
 from stops import Never
 
 from triptych.apps.sounds.adapting.adapting import adapt
 from triptych.audio.models.retrieval import build_model, save_model
-from triptych.audio.models.settings import ModelSettings
 
 KINDS = {
     "a deep hum": 150.0,
@@ -50,11 +50,9 @@ def write_recordings(folder: Path, each: int, seconds: float = 0.4) -> Path:
 def write_model(folder: Path, **about: object) -> Path:
     """A model of this study with random weights, of three blocks and three layers."""
     text = write_text(folder.with_name("text"), list(KINDS), "bert", 32, 80, layers=3, heads=2)
-    entry = {"segment_seconds": 0.5, "stride": [16, 16], "frames": 50, "dim": 64, "depth": 3}
-    entry |= {"heads": 2, "patchout": [1, 1]}
-    joint = {"projection": 16, "temperature": 0.1, "learn_temperature": True, "text_dropout": 0.0}
-    sizes = ModelSettings.from_config(entry, joint)
-    model = build_model(sizes, text, None, 0)
+    audio = replace(SMALL.audio, dim=64, depth=3, heads=2, patchout=(1, 1))
+    settings = replace(SMALL, audio=audio, temperature=0.1, text_dropout=0.0)
+    model = build_model(settings, text, None, 0)
     generator = torch.manual_seed(1)
     with torch.no_grad():  # or captions would be all but the same to it
         for name, parameter in model.named_parameters():

@@ -9,16 +9,13 @@ import torch
 from audio_small_models import SMALL, write_text
 
 from triptych.audio.models.audio_encoders.passt import PUBLISHED
-from triptych.audio.models.audio_encoders.passt import Settings as PasstSettings
 from triptych.audio.models.passt import Passt
 from triptych.audio.models.passt_files import convert_passt
 from triptych.audio.models.retrieval import build_model, load_model, save_model
 from triptych.core.errors import InputError
 
 CAPTIONS = ["rain falls on a tin roof", "a dog barks twice"]
-TINY = PasstSettings(
-    stride=(10, 10), frames=98, dim=24, depth=1, heads=3, patchout=(1, 1), classes=5
-)
+TINY = replace(SMALL.audio, stride=(10, 10), frames=98, depth=1, patchout=(1, 1), classes=5)
 
 
 @pytest.fixture(scope="module")

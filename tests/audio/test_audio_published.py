@@ -18,16 +18,13 @@ from download_server import Behaviour, serving
 from triptych.audio.data.audio_sources import open_audio
 from triptych.audio.data.clotho import read_clotho
 from triptych.audio.data.shard_writing import write_shards
-from triptych.audio.models.audio_encoders.passt import Settings
 from triptych.audio.models.published import convert_checkpoint, download_checkpoint
 from triptych.audio.models.retrieval import build_model, load_model
 from triptych.audio.report.tables_others import published_long, published_table
 from triptych.audio.scoring.published import score_models
 from triptych.core.errors import InputError
 
-PASST = Settings(
-    stride=(16, 16), frames=1000, dim=24, depth=1, heads=3, patchout=(2, 15), classes=5
-)
+PASST = dataclasses.replace(SMALL.audio, frames=1000, depth=1, patchout=(2, 15), classes=5)
 SETTINGS = dataclasses.replace(SMALL, audio=PASST, segment_seconds=10)
 
 

@@ -89,15 +89,3 @@ def test_a_steps_draws_reach_the_spectrogram_and_the_patches(model):
             found = model.embed_audio(waveforms, lengths, one)
             assert not torch.allclose(found, plain, atol=1e-6)
             assert torch.equal(found, model.embed_audio(waveforms, lengths, one))
-
-
-def test_settings_come_from_the_config():
-    sizes = {"frames": 298, "dim": 96, "depth": 2, "heads": 4, "patchout": [4, 12]}
-    entry = {"label": "small", "weights": "none", "segment_seconds": 3, "stride": [10, 10], **sizes}
-    shared = {"projection": 128, "temperature": 0.07, "learn_temperature": True}
-    shared |= {"text_dropout": 0.2}
-    settings = ModelSettings.from_config(entry, shared)
-    assert settings.audio.classes == 0
-    assert settings.audio.grid(settings.segment_frames) == (12, 29)
-    published = {**entry, "weights": "passt_s"}
-    assert ModelSettings.from_config(published, shared).audio.classes == 527

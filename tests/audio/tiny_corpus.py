@@ -6,11 +6,9 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import tiny_retrieval
-from audio_small_models import write_text
+from audio_small_models import SMALL, write_text
 
-from triptych.audio.models.audio_encoders.passt import Settings as PasstSettings
 from triptych.audio.models.retrieval import build_model
-from triptych.audio.models.settings import ModelSettings
 from triptych.audio.training.corpus import Corpus
 from triptych.audio.training.runs import Plan
 
@@ -22,13 +20,9 @@ SPLITS = (
     ("wavcaps", "FreeSound", "train", 6, 1),
 )
 """Data set, split, role, clips, captions a clip."""
-MODEL = ModelSettings(
-    audio=PasstSettings(stride=(16, 16), frames=32, dim=8, depth=2, heads=2, patchout=(1, 1)),
-    segment_seconds=0.32,
-    projection=12,
-    temperature=0.1,
-    learn_temperature=True,
-    text_dropout=0.2,
+PASST = dataclasses.replace(SMALL.audio, frames=32, dim=8, heads=2, patchout=(1, 1))
+MODEL = dataclasses.replace(
+    SMALL, audio=PASST, segment_seconds=0.32, projection=12, temperature=0.1, text_dropout=0.2
 )
 TRAINING = dataclasses.replace(
     tiny_retrieval.SETTINGS,
