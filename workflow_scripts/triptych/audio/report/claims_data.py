@@ -154,20 +154,20 @@ def _numbers(clips: pd.DataFrame, captions: pd.DataFrame) -> dict[str, float]:
     texts = captions["caption"].dropna()
     words = texts.map({caption: len(WORD.findall(caption)) for caption in texts.unique()})
     of_clip = captions.groupby("clip").size()
-    seconds = pd.to_numeric(clips.loc[clips["split"].isin(LABELLED), "seconds"]).dropna()
-    lengths = {"shortest": seconds.min(), "longest": seconds.max()} if len(seconds) else {}
+    seconds = pd.to_numeric(clips.loc[clips["split"].isin(LABELLED), "seconds"])
     numbers = {
         **clips["split"].value_counts(),
         "all": len(clips),
-        "labelled": clips["clip"].isin(captions["clip"]).sum(),
+        "labelled": clips["clip"].isin(of_clip.index).sum(),
         "fewest captions": of_clip.min(),
         "most captions": of_clip.max(),
         "fewest words": words.min(),
         "most words": words.max(),
         "mean words": words.mean(),
-        **lengths,
+        "shortest": seconds.min(),
+        "longest": seconds.max(),
     }
-    return {str(name): float(value) for name, value in numbers.items()}
+    return {str(name): float(value) for name, value in numbers.items() if pd.notna(value)}
 
 
 def planned_lists(config: Mapping[str, Any]) -> dict[str, dict[str, float]]:
