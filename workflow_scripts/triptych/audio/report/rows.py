@@ -38,17 +38,17 @@ PAPER_MEMBERS = 8
 
 METRICS = {"map_at_10": "mAP@10", "r_at_1": "R@1", "r_at_5": "R@5", "r_at_10": "R@10"}
 DATASET_LABELS = {"clotho": "Clotho", "audiocaps": "AudioCaps", "wavcaps": "WavCaps"}
-KINDS = {
-    "finetuned_gpt": "new captions",
-    "finetuned_human": "human captions",
-    "pretrained": "not fine-tuned",
-    "ensemble_published": "ensemble, members as listed",
-    "ensemble_selected": "ensemble, members by validation",
-    "untrained": "untrained",
-    "keywords": "bag of words on keywords",
-    "chance": "chance",
-}
-"""What a row can be, in the order of tables and figures."""
+KINDS = (
+    "finetuned_gpt",
+    "finetuned_human",
+    "pretrained",
+    "ensemble_published",
+    "ensemble_selected",
+    "untrained",
+    "keywords",
+    "chance",
+)
+"""Kinds of systems, in the order of Table 2."""
 
 
 Pair = tuple[str, str]
@@ -167,12 +167,12 @@ def of_pair(frame: pd.DataFrame, pair: tuple[str, str], stage: str) -> pd.DataFr
 
 def in_order(rows: pd.DataFrame, study: AudioStudy) -> pd.DataFrame:
     """Rows by kind (KINDS), then by the order of the configured pairs, then by seed."""
-    kinds, pairs = list(KINDS), list(study.pairs)
+    pairs = list(study.pairs)
 
     def place(row: Mapping[str, Any]) -> tuple[Any, ...]:
         pair = (row["audio_model"], row["text_model"])
         of_pair = pairs.index(pair) if pair in pairs else -1
-        return kinds.index(row["kind"]), of_pair, row["seed"] != study.first_seed, row["seed"]
+        return KINDS.index(row["kind"]), of_pair, row["seed"] != study.first_seed, row["seed"]
 
     places = [place(row) for row in records(rows)]
     return rows.iloc[sorted(range(len(rows)), key=places.__getitem__)]

@@ -195,8 +195,7 @@ def _run_table(rows: pd.DataFrame) -> Table:
     name = f"{corpora.get(REPLICATED)} minus {corpora[RUN]}, mean, in points"
     mean = rows[rows["block"] == DIFFERENCE]
     mean = mean.assign(block=REPLICATED, **dict.fromkeys(keys, DASH)).assign(audio=name)
-    places = {kind: place for place, kind in enumerate(KINDS)}
-    ours = ours.sort_values("kind", key=lambda kinds: kinds.map(places), kind="stable")
+    ours = ours.sort_values("kind", key=lambda kinds: kinds.map(KINDS.index), kind="stable")
     cells = pd.concat([ours, mean])
     groups = dict(corpora) if len(corpora) > 1 else {RUN: ""}
     cells["group"] = cells["block"].map(groups)

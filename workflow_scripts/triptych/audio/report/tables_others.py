@@ -20,12 +20,12 @@ def table1_long(example: Mapping[str, Any], *, scale: str) -> pd.DataFrame:
     `taken_up` holds the keywords of which a word stands in an answer and not in the caption.
     """
     caption, keywords = str(example["caption"]), [str(word) for word in example["keywords"]]
-    asked = {
+    query = {
         "instruction": str(example["instruction"]),
         "caption": caption,
         "keywords": ", ".join(keywords),
     }
-    rows = [(part, text, "") for part, text in asked.items()]
+    rows = [(part, text, "") for part, text in query.items()]
     for place, answer in enumerate(map(str, example["response"]), start=1):
         rows.append((f"answer {place}", answer, ", ".join(taken_up(keywords, answer, caption))))
     return pd.DataFrame(rows, columns=["part", "value", "taken_up"]).assign(
