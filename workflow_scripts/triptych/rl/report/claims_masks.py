@@ -46,11 +46,12 @@ def last_layer_keeps_most(run: Run) -> Finding:
 
 def patterns_are_alike(run: Run) -> Finding:
     """Which of every two layers keeps the larger share with SNIP and with GraSP (Section 4.2)."""
-    found, pairs = Finding(), 0
+    found, pairs, every = Finding(), 0, _shares_by_depth(run.layers)
     names: Any
-    for names, shares in _shares_by_depth(run.layers).groupby(["group", "task"]):
+    depths: Any = every.columns
+    for names, shares in every.groupby(["group", "task"]):
         panel = f"{names[0]} on {TASK_LABELS[names[1]]}"
-        for one, other in combinations(range(len(shares.columns)), 2):
+        for one, other in combinations(depths, 2):
             gaps = (shares[one] - shares[other]).groupby("method")
             sides = {mean_interval(of_method).side() for _, of_method in gaps}
             text = f"layers {one + 1} and {other + 1} of the {panel}"

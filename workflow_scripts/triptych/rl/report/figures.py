@@ -63,8 +63,9 @@ def score_panels(
             if unit != before:
                 axes.set_ylabel(unit if before else f"{algorithm}\n{unit}")
         before = unit
-        lowest = of_task[within[0]].min()
-        axes.set_ylim(lowest - 0.03 * top if lowest < 0 else 0.0, 1.05 * top)
+        bottom = min(0.0, of_task[within[0]].min())
+        margin = 0.05 * (top - bottom)
+        axes.set_ylim(bottom - margin if bottom else 0.0, top + margin)
         axes.set_xlabel(xlabel)
         of_column[0].set_title(task_title(frame, task))
     legend_below(figure, list(panels.flat), columns=legend_columns)
@@ -188,7 +189,7 @@ def curves_figure(long: pd.DataFrame, by: str = "method") -> Figure:
                 look |= {"color": shades[levels.index(key)], "linestyle": "solid"}
                 look["label"] = f"{level:g} %" if level else "dense"
             band = None if method in CONTROLS else EXTREMES
-            draw_line(axes, line["update"], line, band, **look)
+            draw_line(axes, line["update"], line, band, marker=".", **look)
         axes.xaxis.set_major_locator(MaxNLocator(4))
         axes.xaxis.set_major_formatter(lambda update, _: f"{update:,.0f}")
 

@@ -23,7 +23,6 @@ logger = logging.getLogger(__name__)
 
 RUN = [*KEYS, "algorithm"]
 CELL = ["task", "method", "sparsity_percent", "algorithm"]
-ALL_TASKS = "all tasks"
 FEW_CELL = ["task", "algorithm", "trained_on", "method", "sparsity_percent"]
 """A cell of the runs on few transitions."""
 INTERVAL = ("value", "low", "high")
