@@ -1,7 +1,6 @@
 """Comparisons of methods, against SciPy's tests of pairs and of ranks."""
 
 import numpy as np
-import pandas as pd
 import pytest
 import synthetic
 from scipy.stats import mannwhitneyu, ttest_rel
@@ -14,7 +13,12 @@ from triptych.rl.report.tables import (
     variants_table,
 )
 
-KEY = ("task", "algorithm", "method", "sparsity_percent")
+
+def scipys_interval(runs, column, one, other):
+    """Of the paired difference between the runs of two values of a column."""
+    wide = runs.pivot(index="seed", columns=column, values="score")
+    interval = ttest_rel(wide[one], wide[other]).confidence_interval(0.95)
+    return interval.low, interval.high
 
 
 @pytest.fixture(scope="module")
@@ -34,17 +38,11 @@ def test_the_probability_of_improvement_is_mann_and_whitneys_share_of_pairs():
 
 def test_every_two_methods_have_a_difference_with_scipys_interval(runs):
     long = comparisons_long(runs)
-    pairs = long[["first", "second"]].drop_duplicates()
-    assert len(pairs) == 15  # of six methods
-    key = {"algorithm": "BC", "first": "snip", "second": "shuffled", "task": "hopper"}
-    cell = long[(long[list(key)] == pd.Series(key)).all(axis=1)].iloc[0]
-    of = runs[(runs["algorithm"] == "BC") & (runs["task"] == "hopper")]
-    x, y = (
-        of[(of["method"] == name) & (of["sparsity_percent"] == 95)].sort_values("seed")["score"]
-        for name in ("snip", "shuffled")
-    )
-    expected = ttest_rel(x, y).confidence_interval(0.95)
-    assert (cell["low"], cell["high"]) == pytest.approx((expected.low, expected.high))
+    assert len(long[["first", "second"]].drop_duplicates()) == 15  # of six methods
+    same = "algorithm == 'BC' and task == 'hopper' and sparsity_percent == 95"
+    cell = long.query(f"{same} and first == 'snip' and second == 'shuffled'").iloc[0]
+    expected = scipys_interval(runs.query(same), "method", "snip", "shuffled")
+    assert (cell["low"], cell["high"]) == pytest.approx(expected)
 
 
 def test_a_variant_stands_beside_the_default_with_scipys_interval():
@@ -55,14 +53,10 @@ def test_a_variant_stands_beside_the_default_with_scipys_interval():
     shifted = of.copy()
     own = shifted["pruning"] == "iterated"
     shifted.loc[own, "score"] += np.random.default_rng(0).normal(0, 3, own.sum())
-    cell = variants_long(shifted).iloc[0]
-    same = (shifted[list(KEY)] == cell[list(KEY)]).all(axis=1)
-    x, y = (
-        shifted[same & (shifted["pruning"] == name)].sort_values("seed")["score"]
-        for name in ("iterated", "default")
-    )
-    expected = ttest_rel(x, y).confidence_interval(0.95)
-    assert (cell["low"], cell["high"]) == pytest.approx((expected.low, expected.high))
+    same = "algorithm == 'BC' and task == 'hopper' and method == 'snip' and sparsity_percent == 95"
+    cell = variants_long(shifted).query(same).iloc[0]
+    expected = scipys_interval(shifted.query(same), "pruning", "iterated", "default")
+    assert (cell["low"], cell["high"]) == pytest.approx(expected)
     table = variants_table(long, {"iterated": {"iterations": 10, "grasp_batch": 7}})
     assert {row[1:3] for row in table.rows} == {
         ("SNIP", "10 iterations"),

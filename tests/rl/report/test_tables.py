@@ -133,12 +133,9 @@ def test_speed_is_measured_against_the_fastest_dense_kernel_of_the_case():
 def test_layer_shares_are_means_and_sample_deviations_over_seeds():
     layers = synthetic.layers(methods=("snip",))
     long = layers_long(layers, sparsity_percent=95, scale="demo")
-    cell = long[(long["task"] == "hopper") & (long["network"] == "actor") & (long["layer"] == "l3")]
-    same = (layers["task"] == "hopper") & (layers["sparsity_percent"] == 95)
-    same &= (layers["network"] == "actor") & (layers["layer"] == "l3")
-    shares = 100 * layers[same]["share_kept"]
-    assert cell["value"].iloc[0] == pytest.approx(shares.mean())
-    assert cell["deviation"].iloc[0] == pytest.approx(shares.std(ddof=1))
+    same = "task == 'hopper' and network == 'actor' and layer == 'l3' and sparsity_percent == 95"
+    cell, shares = long.query(same).iloc[0], 100 * layers.query(same)["share_kept"]
+    assert (cell["value"], cell["deviation"]) == pytest.approx((shares.mean(), shares.std()))
 
 
 def test_a_mask_that_two_sweeps_share_counts_once_among_the_inputs():
