@@ -41,13 +41,6 @@ from triptych.rl.report.claims_scores import (
 )
 
 DENSE_KERNELS = ("numpy dense", "torch dense")
-PAPER_DEPTHS = {
-    "actor": [("actor", f"l{n}") for n in (1, 2, 3)],
-    "critic": [("critic", f"l{n}") for n in (1, 2, 3, 4, 5, 6)],
-    "decoder": [("vae", f"d{n}") for n in (1, 2, 3)],
-}
-"""Layers among which the last one must keep most."""
-
 _DATA = (
     AllOf("tasks", "data of all three tasks", TASKS),
     OneOf("data", "D4RL's expert data", ("d4rl",), substitute="other experts' data"),
@@ -75,7 +68,12 @@ _JUDGED = (
     f"Only tasks are judged on which the dense policies reach {LEARNED:.0%} of the data's policy, "
     f"within {STEADY} points of each other; {LEARNING_TASKS} of them at least."
 )
-_EVERY_DEPTH = [f"{network} {layer}" for depth in PAPER_DEPTHS.values() for network, layer in depth]
+_EVERY_DEPTH = [
+    *(f"actor l{n}" for n in (1, 2, 3)),
+    *(f"critic l{n}" for n in (1, 2, 3, 4, 5, 6)),
+    *(f"vae d{n}" for n in (1, 2, 3)),
+]
+"""Layers among which the last one must keep most."""
 _MASKS = (
     *_DATA,
     _TRANSITIONS,
