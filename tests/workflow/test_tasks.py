@@ -102,7 +102,7 @@ def test_claims_do_not_count_them(ran):
         more = {"trained_layers": each["layers"], "latency": latency, "datasets": datasets}
         return {**each, **more}
 
-    settings = {"precision": "float32", "observations": "normalised"}
+    settings = {"precision": "float32", "observations": "normalised", "variants": {}}
     settings["networks"] = {"BC": "half", "BCQ": "narrow"}
     alone, every = (read_run(frames(tasks), settings) for tasks in (["hopper"], TASKS))
     assert judge(CLAIMS, every[1], every[0]) == judge(CLAIMS, alone[1], alone[0])
