@@ -195,14 +195,10 @@ def page_figures(
     figures: Sequence[str | Path],
     captions: Mapping[str, str],
 ) -> dict[str, PageFigure]:
-    """A study's figures among these, by name; in the order of its titles.
-
-    Raises ValueError naming a figure that has no title.
-    """
-    files = {Path(path).stem: path for path in figures if Path(path).stem.startswith(f"{study}_")}
+    """A study's figures among these, by name. Raises KeyError for one that has no title."""
+    paths = {Path(path).stem: path for path in figures if Path(path).stem.startswith(f"{study}_")}
     return {
-        name: PageFigure.read(files[name], titles[name], captions[name])
-        for name in sorted(files, key=[*titles].index)
+        name: PageFigure.read(path, titles[name], captions[name]) for name, path in paths.items()
     }
 
 

@@ -32,7 +32,6 @@ from triptych.style.report.panels import (
 from triptych.style.report.runs import backbone_name, in_order, rates_name
 
 BASELINE = "mse"
-NO_DIFFERENCE = "no difference"
 CHART_HEIGHT, TALLEST_SHEET = 2.9, 3.4  # inches
 SMOOTHING = 0.05
 """Share of a training's batches over which the running median of its loss is taken."""
@@ -158,7 +157,7 @@ def time_verdict(low: float, high: float) -> str:
         return "one repeat: no verdict"
     if low > 0:
         return "slower"
-    return "faster" if high < 0 else NO_DIFFERENCE
+    return "faster" if high < 0 else "no difference"
 
 
 @styled
@@ -179,24 +178,18 @@ def loss_times_figure(times: pd.DataFrame, trends: pd.DataFrame) -> Figure:
     return figure
 
 
-def _in_order(frame: pd.DataFrame) -> list[str]:
-    """Its content losses in the paper's order."""
-    return [name for name in CONTENT_LOSS_LOOKS if (frame["content_loss"] == name).any()]
-
-
 def _seconds(axes: Axes, repeats: pd.DataFrame) -> None:
     """A bar as high as a loss's mean, which is written in it, and a dot for each repeat."""
-    losses = _in_order(repeats)
-    looks = [CONTENT_LOSS_LOOKS[loss] for loss in losses]
-    wide = repeats.pivot_table(index="repeat", columns="content_loss", values="value")[losses]
+    wide = repeats.pivot_table(index="repeat", columns="content_loss", values="value")
+    looks = {name: look for name, look in CONTENT_LOSS_LOOKS.items() if name in wide}
+    colours, means = [look.colour for look in looks.values()], wide[[*looks]].mean()
     # What one round of repeats shares, such as a busy machine, moves its whole line.
-    axes.plot(wide.to_numpy().T, color="#c5ccd3", linewidth=0.7)
-    colours = [look.colour for look in looks]
-    bars = axes.bar(range(len(losses)), wide.mean(), 0.6, color=colours, alpha=0.28, zorder=1)
+    axes.plot(wide[[*looks]].to_numpy().T, color="#c5ccd3", linewidth=0.7)
+    bars = axes.bar(range(len(looks)), means, width=0.6, color=colours, alpha=0.28, zorder=1)
     axes.bar_label(bars, fmt="%.3g", label_type="center", fontsize=7.2)
-    for place, loss in enumerate(losses):
-        axes.plot([place] * len(wide), wide[loss], "o", markersize=3, color=colours[place])
-    axes.set_xticks(range(len(losses)), [look.label for look in looks])
+    for place, (loss, look) in enumerate(looks.items()):
+        axes.plot([place] * len(wide), wide[loss], "o", markersize=3, color=look.colour)
+    axes.set_xticks(range(len(looks)), [look.label for look in looks.values()])
     axes.set_ylim(0, repeats["value"].max() * 1.08)
     axes.grid(axis="x", visible=False)
     evaluations, size = (int(repeats[name].iloc[0]) for name in ("evaluations", "size"))
@@ -204,22 +197,20 @@ def _seconds(axes: Axes, repeats: pd.DataFrame) -> None:
 
 
 def _differences(axes: Axes, paired: pd.DataFrame) -> None:
-    """An interval for each loss, in percent of MSE's seconds, under its verdict."""
-    losses = _in_order(paired)
+    """An interval for each loss, in percent of MSE's seconds, beside its verdict."""
+    rows = in_order(paired, "content_loss", CONTENT_LOSS_LOOKS)
     # An interval of noisy times may have no end: it is drawn to the edge.
-    magnitudes = paired[["low", "high", "value"]].replace([np.inf, -np.inf], np.nan).abs()
+    magnitudes = rows[["low", "high", "value"]].replace([np.inf, -np.inf], np.nan).abs()
     reach = 1.25 * max(float(np.nanmax(magnitudes.to_numpy(), initial=0.0)), 1.0)
     axes.axvline(0, color=MUTED, linewidth=1)
-    for y, loss in enumerate(losses):
-        row = paired[paired["content_loss"] == loss].iloc[0]
-        colour = CONTENT_LOSS_LOOKS[loss].colour
-        ends = np.clip([row["low"], row["high"]], -reach, reach)
-        axes.plot(ends, [y, y], color=colour, linewidth=2.2)
-        axes.plot([row["value"]], [y], color=colour, marker="o", markersize=5)
-        shade = MUTED if row["verdict"] == NO_DIFFERENCE else INK
-        axes.text(-0.96 * reach, y - 0.15, row["verdict"], fontsize=7.2, color=shade)
-    axes.set(xlim=(-reach, reach), ylim=(len(losses) - 0.5, -0.6))
-    axes.set_yticks(range(len(losses)), [CONTENT_LOSS_LOOKS[loss].label for loss in losses])
+    for y, row in enumerate(rows.to_dict("records")):
+        colour = CONTENT_LOSS_LOOKS[row["content_loss"]].colour
+        axes.plot(np.clip([row["low"], row["high"]], -reach, reach), [y, y], color=colour, lw=2.2)
+        axes.plot(row["value"], y, "o", color=colour, markersize=5)
+    named = zip(rows["content_loss"], rows["verdict"], strict=True)
+    labels = [f"{CONTENT_LOSS_LOOKS[loss].label}\n{verdict}" for loss, verdict in named]
+    axes.set_yticks(range(len(rows)), labels)
+    axes.set(xlim=(-reach, reach), ylim=(len(rows) - 0.5, -0.5))
     axes.grid(axis="y", visible=False)
     axes.set_xlabel("difference in percent, 95% interval")
     axes.set_title(f"Against {CONTENT_LOSS_LOOKS[BASELINE].label}, paired")
