@@ -41,9 +41,13 @@ def test_the_score_line_goes_through_the_means_from_dense_to_the_sparsest(summar
 
 
 def test_shares_are_drawn_where_they_are_and_emptied_layers_on_the_edge():
-    long = layers_long(synthetic.layers(), sparsity_percent=95, scale="demo")
-    figure = layers_figure(long)
-    axes = figure.axes[0]
+    layers = synthetic.layers()
+    same = "task == 'hopper' and method == 'snip' and sparsity_percent == 95"
+    long = layers_long(layers, sparsity_percent=95, scale="demo")
+    cell = long.query(f"{same} and group == 'actor' and layer == 'l3'").iloc[0]
+    shares = 100 * layers.query(f"{same} and group == 'actor' and layer == 'l3'")["share_kept"]
+    assert (cell["value"], cell["deviation"]) == pytest.approx((shares.mean(), shares.std()))
+    axes = layers_figure(long).axes[0]
     crosses = [item.get_xdata() for item in axes.lines if item.get_marker() == "x"]
     assert crosses == [[FLOOR["share"]]]
     names = [text.get_text() for text in axes.get_yticklabels()]

@@ -14,7 +14,6 @@ from triptych.report.tables import (
     write_table,
 )
 from triptych.rl.report.inference import latency_long
-from triptych.rl.report.masks import layers_long
 from triptych.rl.report.memory import table1_long, table1_table
 from triptych.rl.report.scores import run_scores
 from triptych.rl.report.sensors import inputs_long
@@ -128,14 +127,6 @@ def test_speed_is_measured_against_the_fastest_dense_kernel_of_the_case():
     assert case.at["numpy dense", "speedup"] == 1.0
     assert case.at["policy.c", "speedup"] == pytest.approx(11.6 / 6.6)
     assert case.at["torch dense", "speedup"] == pytest.approx(11.6 / 22.7)
-
-
-def test_layer_shares_are_means_and_sample_deviations_over_seeds():
-    layers = synthetic.layers(methods=("snip",))
-    long = layers_long(layers, sparsity_percent=95, scale="demo")
-    same = "task == 'hopper' and network == 'actor' and layer == 'l3' and sparsity_percent == 95"
-    cell, shares = long.query(same).iloc[0], 100 * layers.query(same)["share_kept"]
-    assert (cell["value"], cell["deviation"]) == pytest.approx((shares.mean(), shares.std()))
 
 
 def test_a_mask_that_two_sweeps_share_counts_once_among_the_inputs():

@@ -94,8 +94,9 @@ def read_run(
     trained = last.agg(updates=("update", "max"), episodes=("episode", "nunique"))
     networks = of["trained_layers"]["networks"]
     wide = {
-        name: at_paper_widths(of["trained_layers"][networks == settings["networks"].get(name)])
+        name
         for name in OF_SCORES
+        if at_paper_widths(of["trained_layers"][networks == settings["networks"].get(name)])
     }
     return run, {
         **_data_facts(data),
@@ -132,11 +133,7 @@ def planned_facts(config: Mapping[str, Any]) -> dict[str, Any]:
         for name, widths in config["widths"].items()
         if (widths["actor"], widths["critic"], widths["vae"]) == PAPER_WIDTHS
     ]
-    wide = {
-        name: sweep["widths"] in paper_widths
-        for sweep in config["sweeps"].values()
-        for name in sweep["algorithms"]
-    }
+    wide = set(trained.loc[trained["networks"].isin(paper_widths), "algorithm"])
     # The workflow refuses a config that doesn't measure what is to be timed.
     timed = timing["task"] in TASKS and timing["sparsity"] == SPARSITY and 1 in timing["batches"]
     return {
@@ -168,15 +165,15 @@ def _data_facts(data: pd.DataFrame) -> dict[str, Any]:
 
 def _training_facts(
     trained: pd.DataFrame,
-    wide: Mapping[str, bool],
+    wide: Collection[str],
     observations: str,
     variants: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, Any]:
     """Seeds, levels, length, evaluation and widths of the trained runs, and what else was trained.
 
-    trained: a row a run: RUN, updates, episodes (of its last evaluation). wide: whether an
-    algorithm's networks have the paper's widths. observations: the usual ones. variants: settings
-    of the prunings beside the default.
+    trained: a row a run: RUN, updates, episodes (of its last evaluation). wide: algorithms
+    whose networks have the paper's widths. observations: the usual ones. variants: settings of the
+    prunings beside the default.
     """
     usual = with_observations(trained, observations)
     facts: dict[str, Any] = {"levels": set()}
@@ -184,7 +181,7 @@ def _training_facts(
         runs = usual[usual["algorithm"] == name]
         facts |= {
             f"{name} seeds": _fewest(runs, (DENSE, *METHODS)),
-            f"{name} widths": wide.get(name, False),
+            f"{name} widths": name in wide,
             f"{name} updates": int(runs["updates"].min()) if len(runs) else 0,
             f"{name} episodes": int(runs["episodes"].min()) if len(runs) else 0,
         }
