@@ -79,20 +79,24 @@ def test_patchout_leaves_the_reports_number_of_tokens(name, frames, grid, drop, 
     assert len(kept.rows) * len(kept.columns) + 2 == tokens
 
 
+KEPT = Kept(torch.arange(2, 8), torch.arange(15, 62))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "frames", "rows", "kept", "expected"),
+    ("name", "frames", "passes"),
     [
-        ("passt_n", 1000, [0, 1], None, [N_NOISE, N_TONE]),
-        ("passt_n", 1000, [0], Kept(torch.arange(2, 8), torch.arange(15, 62)), [N_PATCHOUT_NOISE]),
-        ("passt_s", 500, [0, 1], None, [S_NOISE, S_TONE]),
+        ("passt_n", 1000, {None: [N_NOISE, N_TONE], KEPT: [N_PATCHOUT_NOISE]}),
+        ("passt_s", 500, {None: [S_NOISE, S_TONE]}),
     ],
 )
 @torch.no_grad()
-def test_passt_computes_what_the_original_does(name, frames, rows, kept, expected):
-    mel = LogMel()(waveforms(320000)[rows])[..., :frames]
-    found = made_again(name)(mel, kept)[:, DIMENSIONS]
-    assert found.numpy() == pytest.approx(np.array(expected), abs=5e-5)
+def test_passt_computes_what_the_original_does(name, frames, passes):
+    mel = LogMel()(waveforms(320000)[:2])[..., :frames]
+    network = made_again(name)
+    for kept, expected in passes.items():
+        found = network(mel[: len(expected)], kept)[:, DIMENSIONS]
+        assert found.numpy() == pytest.approx(np.array(expected), abs=5e-5)
 
 
 def test_patchout_draws_without_repetition_in_order_and_by_its_generator():
