@@ -17,6 +17,7 @@ from triptych.audio.report.page import glance as audio_glance
 from triptych.report.claims import NOT_TESTABLE
 from triptych.report.embedding import embedded
 from triptych.report.glance import Bar, Bars
+from triptych.report.page import PageFigure
 from triptych.report.palette import save_figure
 from triptych.report.tables import DASH, MINUS
 from triptych.rl.report.page import glance as rl_glance
@@ -38,6 +39,12 @@ def test_bars_share_one_axis_and_are_cut_at_its_ends():
     lengths = {-5.0: 0, 0.0: 0, 10.0: 25, 40.0: 100, math.inf: 100, math.nan: 0}
     assert {length: bars.share(length) for length in lengths} == lengths
     assert Bars("", [Bar("a", math.nan, "")]).share(1.0) == 100
+
+
+def test_an_alternative_text_says_what_the_figure_shows():
+    caption = "Total *loss* of `Version 1`. A second sentence. More."
+    figure = PageFigure("f", "Figure 2. Loss history.", caption, "data:,")
+    assert figure.alt == "Loss history. Total loss of Version 1."
 
 
 def test_offline_rl_shows_scores_that_pruning_keeps_and_what_it_saves():

@@ -62,6 +62,13 @@ class PageFigure:
         """Embed an SVG file."""
         return cls(Path(path).stem, title, caption, *embedded(path))
 
+    @property
+    def alt(self) -> str:
+        """Its alternative text: the title without its number, and the caption's first sentence."""
+        title = re.sub(r"^(Figure \d+\.|Beyond the paper:) ", "", self.title)
+        first = re.split(r"(?<=\.) ", str(inline(self.caption).striptags()))[0]
+        return f"{title[:1].upper()}{title[1:]} {first}"
+
 
 @dataclass(frozen=True)
 class PageVideo:
