@@ -234,7 +234,7 @@ def pruning() -> str:
     A column for each task, and one for HalfCheetah's better data.
     """
     groups = {"normalised": _usual(RUN), "raw": _raw(RUN), "BCQ": _usual(BCQ_RUN)}
-    better = {"normalised": _usual(EXPERT_RUN), "raw": _raw(EXPERT_RUN)}
+    better = _better()
     policies = [_data(RUN, task) for task in TASK_LABELS] + [_data(EXPERT_RUN, "halfcheetah")]
     lines = [
         f"| observations (or BCQ), method | {' | '.join(TASK_LABELS.values())} "
@@ -246,10 +246,8 @@ def pruning() -> str:
     for group, found in groups.items():
         for method, level in sorted(found, key=lambda key: (methods.index(key[0]), key[1])):
             cells = [found[method, level][task].text(1) for task in TASK_LABELS]
-            if group in better:
-                cells.append(better[group][method, level]["halfcheetah"].text(1))
-            else:
-                cells.append("")
+            again = better.get((group, method, level))
+            cells.append(again.text(1) if again else "")
             named = METHOD_LABELS[method] + (f", {level:g}%" if level else "")
             lines.append(f"| {group}, {named} | {' | '.join(cells)} |")
     return "\n".join(lines)
@@ -259,6 +257,21 @@ def _data(run: Path, task: str) -> float:
     """Normalised score of the policy whose data a run learned from."""
     (row,) = _rows(run / f"rl/{task}/dataset.csv")
     return float(row["score_normalised_mean"])
+
+
+def _better() -> dict[tuple[str, str, float], Interval]:
+    """Scores on HalfCheetah's better data, by observations, method and sparsity in percent."""
+    episodes: dict[tuple[str, str, float], dict[str, list[float]]] = {}
+    for path in sorted(EXPERT_RUN.glob("rl/halfcheetah/paper/*/scores.csv")):
+        for row in _rows(path):
+            if row["update"] == "10000":
+                key = row["observations"], row["method"], float(row["sparsity_percent"])
+                seeds = episodes.setdefault(key, defaultdict(list))
+                seeds[row["seed"]].append(float(row["score_normalised"]))
+    return {
+        key: mean_interval([fmean(each) for each in seeds.values()])
+        for key, seeds in episodes.items()
+    }
 
 
 def _raw(run: Path) -> dict[tuple[str, float], dict[str, Interval]]:

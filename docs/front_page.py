@@ -94,7 +94,7 @@ def draw_pruning() -> None:
         levels.index(95.0) - 0.3, 0.3, "raw\nobservations", ha="right", va="center", fontsize=11
     )
     axes.set_xticks(range(len(levels)), [f"{level:g}%" for level in levels])
-    axes.set_ylim(0, 1.2)
+    axes.set_ylim(-0.04, 1.2)
     axes.set_xlabel("weights pruned by SNIP before training")
     axes.set_ylabel("share of the dense score")
     axes.legend(loc="center left", bbox_to_anchor=(0, 0.62), fontsize=11)
