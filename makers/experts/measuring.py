@@ -93,16 +93,17 @@ def measured(task: str, policy: Expert) -> dict[str, float]:
     }
 
 
-def write_expert(
-    task: str, policy: Expert, training: dict[str, Any], path: PathLike, record_path: PathLike
-) -> None:
-    """Write a policy's layers as a safetensors file and beside it what it scores and how it was
-    trained."""
+def write_expert(path: PathLike, policy: Expert) -> None:
+    """Write a policy's layers as one safetensors file."""
     arrays = {f"{layer}.weight": policy.weights[layer] for layer in LAYERS}
     arrays |= {f"{layer}.bias": policy.biases[layer] for layer in LAYERS}
     with atomic_path(path) as temporary:
         save_file({name: np.ascontiguousarray(each) for name, each in arrays.items()}, temporary)
+
+
+def write_record(path: PathLike, task: str, policy: Expert, training: dict[str, Any]) -> None:
+    """Write what a policy scores and how it was trained, as JSON."""
     versions = {package: version(package) for package in ("mujoco", "gymnasium", "torch")}
     record = {"task": task, "measured": measured(task, policy), "training": training | versions}
-    with atomic_path(record_path) as temporary:
+    with atomic_path(path) as temporary:
         temporary.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")

@@ -18,6 +18,7 @@ from makers.experts.measuring import (
     folded,
     score_with_noise,
     write_expert,
+    write_record,
 )
 from triptych.core.device import keyed_generator
 from triptych.core.training_loop import DivergedError, all_finite
@@ -244,4 +245,5 @@ def train_expert(
         "environment_steps": trainer.iterations * ENVIRONMENTS * HORIZON,
         "hidden": [HIDDEN, HIDDEN],
     }
-    write_expert(task, trainer.kept, training, policy_path, record_path)
+    write_expert(policy_path, trainer.kept)
+    write_record(record_path, task, trainer.kept, training)

@@ -22,6 +22,7 @@ from makers.experts.measuring import (
     folded,
     score_with_noise,
     write_expert,
+    write_record,
 )
 from triptych.core.device import keyed_generator
 from triptych.core.training_loop import DivergedError, all_finite
@@ -245,4 +246,5 @@ def train_expert(
         "updates": trainer.updates,
         "hidden": [HIDDEN, HIDDEN],
     }
-    write_expert(task, trainer.kept, training, policy_path, record_path)
+    write_expert(policy_path, trainer.kept)
+    write_record(record_path, task, trainer.kept, training)
