@@ -27,7 +27,7 @@ class Interval:
 
     def text(self, digits: int = 2) -> str:
         """The interval as a person writes it: ``0.97 [0.91, 1.02]``."""
-        return f"{self.estimate:.{digits}f} {self.ends(digits)}"
+        return f"{self.estimate:z.{digits}f} {self.ends(digits)}"
 
     def side(self, null: float = 0) -> int:
         """1 where it lies above the null value, -1 below, 0 where it holds it or has no ends."""
@@ -39,7 +39,7 @@ class Interval:
             return "[one run: no interval]"
         if np.isinf(self.low):
             return "[no bounds]"
-        return f"[{self.low:{sign}.{digits}f}, {self.high:{sign}.{digits}f}]"
+        return f"[{self.low:{sign}z.{digits}f}, {self.high:{sign}z.{digits}f}]"
 
 
 def mean_interval(values: ArrayLike) -> Interval:

@@ -107,12 +107,12 @@ def with_cells(frame: pd.DataFrame, *, unit: str, scale: str) -> pd.DataFrame:
 
 def number(value: float, digits: int) -> str:
     """A number with so many decimals, or a dash where there is none."""
-    return DASH if pd.isna(value) else f"{value:,.{digits}f}"
+    return DASH if pd.isna(value) else f"{value:z,.{digits}f}"  # z: 0 for what rounds to -0
 
 
 def with_interval(value: float, low: float, high: float, digits: int) -> str:
     """A number and the ends of its interval, `0.97 [0.91, 1.02]`; without ends the number alone."""
-    ends = "" if pd.isna(low) else f" [{low:.{digits}f}, {high:.{digits}f}]"
+    ends = "" if pd.isna(low) else f" [{low:z.{digits}f}, {high:z.{digits}f}]"
     return f"{number(value, digits)}{ends}"
 
 
