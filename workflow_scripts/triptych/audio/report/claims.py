@@ -232,6 +232,11 @@ def _statistics(dataset: str, sections: str, more: str) -> Claim:
     )
 
 
+_NEW_CAPTIONS = (
+    AtLeast("finetuned_gpt runs", f"{PAPER_RUNS} runs with new captions", PAPER_RUNS),
+    AtLeast("loss runs", f"{PAPER_RUNS} runs with losses of both kinds", PAPER_RUNS),
+)
+
 CLAIMS = (
     _claim(
         "audio-best-single",
@@ -260,8 +265,7 @@ CLAIMS = (
         gpt_captions_help,
         _LANGUAGE_MODEL,
         *_MAIN,
-        AtLeast("finetuned_gpt runs", f"{PAPER_RUNS} runs with new captions", PAPER_RUNS),
-        AtLeast("loss runs", f"{PAPER_RUNS} runs with losses of both kinds", PAPER_RUNS),
+        *_NEW_CAPTIONS,
     ),
     _claim(
         "audio-larger-text",

@@ -1,8 +1,8 @@
 """Adapt a trained model to a person's own captioned recordings, by two linear maps.
 
 The encoders stay as they are, so that each recording is heard once. What they embed is mapped
-anew: a to a + a A for recordings, t to t + t T for captions (adapters on frozen embeddings: Gao et
-al. 2021, CLIP-Adapter), by the study's loss and a decay that holds A and T near zero.
+further: a to a + a A for recordings, t to t + t T for captions (adapters on frozen embeddings: Gao
+et al. 2021, CLIP-Adapter), by the study's loss and a decay that holds A and T near zero.
 """
 
 import logging
