@@ -1,6 +1,8 @@
 """Experts rolled out, chosen, measured and written."""
 
 import json
+import logging
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import Any
@@ -21,6 +23,9 @@ FIRST_TRAINING_SEED, FIRST_SELECTION_SEED = 1_000_000_000, 2_000_000_000
 FIRST_MEASUREMENT_SEED = 3_000_000_000
 SELECTION_EPISODES, MEASUREMENT_EPISODES = 10, 50
 SELECTION_NOISE = 0.1  # standard deviation of the noise on the actions of the episodes that choose
+
+
+logger = logging.getLogger(__name__)
 
 
 def roll_out(
@@ -91,6 +96,33 @@ def measured(task: str, policy: Expert) -> dict[str, float]:
         "score_normalised_min": round(float(scores.min()), 2),
         "steps_mean": round(float(lengths.mean()), 1),
     }
+
+
+class Learner(ABC):
+    """A training that keeps the policy of its best evaluation."""
+
+    def __init__(self, task: str, seed: int, environments: int) -> None:
+        self.task, self.seed = task, seed
+        self.simulation = Locomotion(task, environments)
+        self.episodes_begun, self.best = 0, -np.inf
+
+    @abstractmethod
+    def expert(self) -> Expert:
+        """The policy as it stands."""
+
+    def next_seeds(self, count: int) -> list[int]:
+        """Seeds of the next episodes to learn from."""
+        first = FIRST_TRAINING_SEED + 1_000_000 * self.seed + self.episodes_begun
+        self.episodes_begun += count
+        return list(range(first, first + count))
+
+    def evaluate(self, step: int) -> None:
+        """Score the policy as it stands; keep it if none before it was better."""
+        expert = self.expert()
+        score = score_with_noise(self.task, expert, self.seed)
+        if score > self.best:
+            self.best, self.kept = score, expert
+        logger.info("%s, step %d: score with noise %.1f", self.task, step, score)
 
 
 def write_expert(path: PathLike, policy: Expert) -> None:

@@ -6,26 +6,17 @@ standardised observations, rewards scaled by the deviation of the discounted ret
 initialisation, advantages standardised in each minibatch, a learning rate that falls linearly.
 """
 
-import logging
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from makers.experts.measuring import (
-    FIRST_TRAINING_SEED,
-    folded,
-    score_with_noise,
-    write_expert,
-    write_record,
-)
+from makers.experts.measuring import Learner, folded, write_expert, write_record
 from triptych.core.device import keyed_generator
 from triptych.core.training_loop import DivergedError, all_finite
 from triptych.demo.collection import Expert, PathLike
-from triptych.rl.tasks.locomotion import Array, Locomotion
-
-logger = logging.getLogger(__name__)
+from triptych.rl.tasks.locomotion import Array
 
 ENVIRONMENTS, HORIZON = 32, 128  # steps of an iteration: their product
 EPOCHS, MINIBATCH = 10, 256
@@ -102,13 +93,13 @@ def _network(
     return nn.Sequential(*layers[:-1])
 
 
-class Trainer:
+class Trainer(Learner):
     """All that an iteration starts from: networks, optimiser, moments, running episodes."""
 
     def __init__(self, task: str, settings: Settings) -> None:
-        self.task, self.settings = task, settings
-        self.simulation = Locomotion(task, ENVIRONMENTS)
-        self.iteration, self.episodes_begun, self.best = 0, 0, -np.inf
+        super().__init__(task, settings.seed, ENVIRONMENTS)
+        self.settings = settings
+        self.iteration = 0
         observation, action = self.simulation.observation_size, self.simulation.action_size
         generator = keyed_generator(CPU, "ppo initialisation", settings.seed)
         self.policy = _network(observation, action, 0.01, generator)
@@ -119,8 +110,7 @@ class Trainer:
         self.observed, self.returned = Moments(observation), Moments(1)
         self.discounted = np.zeros(ENVIRONMENTS)
         self.lengths = np.zeros(ENVIRONMENTS, dtype=np.int64)
-        self.kept = self.expert()
-        self.observations = self.simulation.reset(self._next_seeds(ENVIRONMENTS))
+        self.observations = self.simulation.reset(self.next_seeds(ENVIRONMENTS))
 
     @property
     def iterations(self) -> int:
@@ -173,7 +163,7 @@ class Trainer:
         ended = terminals | cut
         if ended.any():
             over = np.flatnonzero(ended)
-            following = self.simulation.restart(over, self._next_seeds(len(over)))
+            following = self.simulation.restart(over, self.next_seeds(len(over)))
             self.lengths[over], self.discounted[over] = 0, 0.0
         self.observations = following
         return state, action, density, value, scaled, torch.as_tensor(ended).float()
@@ -207,22 +197,9 @@ class Trainer:
     def _standardised(self, observations: Array) -> Tensor:
         return torch.as_tensor((observations - self.observed.mean) / self.observed.scale).float()
 
-    def _next_seeds(self, count: int) -> list[int]:
-        first = FIRST_TRAINING_SEED + 1_000_000 * self.settings.seed + self.episodes_begun
-        self.episodes_begun += count
-        return list(range(first, first + count))
-
     def expert(self) -> Expert:
         """The policy's mean as it stands, the standardisation folded into its first layer."""
         return folded(self.policy, self.observed.mean, self.observed.scale)
-
-    def evaluate(self) -> None:
-        """Score the policy as it stands; keep it if none before it was better."""
-        expert = self.expert()
-        score = score_with_noise(self.task, expert, self.settings.seed)
-        if score > self.best:
-            self.best, self.kept = score, expert
-        logger.info("%s iteration %d: score with noise %.1f", self.task, self.iteration, score)
 
 
 def train_expert(
@@ -238,7 +215,7 @@ def train_expert(
         if not all_finite(trainer.trained):
             raise DivergedError("weights are not finite: choose another seed (makers/config.yaml)")
         if trainer.iteration % EVALUATE_EVERY == 0 or trainer.iteration == trainer.iterations:
-            trainer.evaluate()
+            trainer.evaluate(trainer.iteration)
     training = {
         "algorithm": "PPO (Schulman et al. 2017), the policy's mean, clipped to [-1, 1]",
         "seed": settings.seed,

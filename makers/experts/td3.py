@@ -8,7 +8,6 @@ experts are: outside [-1, 1] a squared penalty leads it back.
 """
 
 import copy
-import logging
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,19 +16,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from makers.experts.measuring import (
-    FIRST_TRAINING_SEED,
-    folded,
-    score_with_noise,
-    write_expert,
-    write_record,
-)
+from makers.experts.measuring import Learner, folded, write_expert, write_record
 from triptych.core.device import keyed_generator
 from triptych.core.training_loop import DivergedError, all_finite
 from triptych.demo.collection import Expert, PathLike
-from triptych.rl.tasks.locomotion import Array, Locomotion
-
-logger = logging.getLogger(__name__)
+from triptych.rl.tasks.locomotion import Array
 
 ENVIRONMENTS, HIDDEN, BATCH, REMEMBERED = 8, 128, 256, 1_000_000
 RANDOM_STEPS = 10_000  # of all environments together, before the first update
@@ -100,12 +91,12 @@ def _network(
     return nn.Sequential(*layers[:-1])
 
 
-class Trainer:
+class Trainer(Learner):
     """Networks, their targets, optimisers, memory and running episodes."""
 
     def __init__(self, task: str, settings: Settings) -> None:
-        self.task, self.settings = task, settings
-        self.simulation = Locomotion(task, ENVIRONMENTS)
+        super().__init__(task, settings.seed, ENVIRONMENTS)
+        self.settings = settings
         observation, action = self.simulation.observation_size, self.simulation.action_size
         generator = keyed_generator(CPU, "td3 initialisation", settings.seed)
         self.policy = _network(observation, action, nn.Tanh, generator)
@@ -124,9 +115,8 @@ class Trainer:
         self.noise = np.linspace(WEAKEST_NOISE, STRONGEST_NOISE, ENVIRONMENTS)[:, None]
         self.memory = Memory(REMEMBERED // ENVIRONMENTS, ENVIRONMENTS, observation, action)
         self.mean, self.scale = np.zeros(observation), np.ones(observation)
-        self.updates, self.episodes_begun, self.best = 0, 0, -np.inf
-        self.kept = self.expert()
-        self.observations = self.simulation.reset(self._next_seeds(ENVIRONMENTS))
+        self.updates = 0
+        self.observations = self.simulation.reset(self.next_seeds(ENVIRONMENTS))
         # The first episodes are cut at different steps, so that not all start anew at once.
         self.lengths = np.arange(ENVIRONMENTS) * (self.simulation.horizon // ENVIRONMENTS)
 
@@ -173,7 +163,7 @@ class Trainer:
         self.lengths += 1
         over = np.flatnonzero(terminals | (self.lengths >= self.simulation.horizon))
         if len(over):
-            following = self.simulation.restart(over, self._next_seeds(len(over)))
+            following = self.simulation.restart(over, self.next_seeds(len(over)))
             self.lengths[over] = 0
         self.observations = following
 
@@ -206,22 +196,9 @@ class Trainer:
         values = torch.as_tensor(observations).double()
         return ((values - torch.from_numpy(self.mean)) / torch.from_numpy(self.scale)).float()
 
-    def _next_seeds(self, count: int) -> list[int]:
-        first = FIRST_TRAINING_SEED + 1_000_000 * self.settings.seed + self.episodes_begun
-        self.episodes_begun += count
-        return list(range(first, first + count))
-
     def expert(self) -> Expert:
         """The policy as it stands."""
         return folded(self.policy, self.mean, self.scale)
-
-    def evaluate(self) -> None:
-        """Score the policy as it stands; keep it if none before it was better."""
-        expert = self.expert()
-        score = score_with_noise(self.task, expert, self.settings.seed)
-        if score > self.best:
-            self.best, self.kept = score, expert
-        logger.info("%s update %d: score with noise %.1f", self.task, self.updates, score)
 
 
 def train_expert(
@@ -238,7 +215,7 @@ def train_expert(
         if trainer.updates % EVALUATE_EVERY == 0 or trainer.updates == settings.updates:
             if not all_finite(trainer.trained):
                 raise DivergedError("weights are not finite: choose another seed")
-            trainer.evaluate()
+            trainer.evaluate(trainer.updates)
     training = {
         "algorithm": "TD3 (Fujimoto et al. 2018), the policy clipped to [-1, 1]",
         "seed": settings.seed,
