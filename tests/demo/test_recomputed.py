@@ -1,31 +1,9 @@
-"""Tables of masks, bytes, pictures and sounds, recomputed from raw rows by scipy and pandas."""
+"""Tables and claims of pictures and sounds, recomputed from raw rows by scipy and pandas."""
 
 import pandas as pd
 from recomputing import check, each_table, ends, ratio_ends, rows, same_numbers
 
-KEPT = ["task", "networks", "observations", "method", "sparsity_percent", "layer", "name"]
 LOSSES = ("l1", "smooth_l1", "huber", "mse")
-
-
-@each_table("tables/rl_inputs", raw="rl/*/*/*/inputs.csv")
-def test_weights_kept_by_input(table):
-    frame = rows(table.parents[1], "rl/*/*/*/inputs.csv").query("pruning == 'default'")
-    frame = frame.assign(share=100 * frame["kept"] / frame["weights"])
-    seeds = frame.groupby([*KEPT, "seed"])[["share", "kept"]].first().sort_index()
-    for _, row in pd.read_csv(table).iterrows():
-        own = seeds.loc[tuple(row[name] for name in KEPT)]
-        expected = {"value": own["share"].mean(), "seeds": len(own), "least": own["kept"].min()}
-        check(row, expected | {"cut": (own["kept"] == 0).sum()})
-
-
-@each_table("tables/rl_table1", "tables/rl_figure4", raw="rl/*/*/measured-*/sizes.csv")
-def test_bytes_of_stored_networks(table):
-    frame = rows(table.parents[1], "rl/*/*/measured-*/sizes.csv")
-    keys = ["task", "method", "sparsity_percent", "network", "format"]
-    means = frame.groupby(keys)["bytes"].mean() / 1e6
-    long = pd.read_csv(table).rename(columns={"column": "network"})
-    for _, row in long[long["value"].notna()].iterrows():
-        check(row, {"value": means[tuple(row[key] for key in keys)]})
 
 
 @each_table(

@@ -1,4 +1,4 @@
-"""Scores of offline RL in tables, claims and pages, recomputed from the episodes of runs."""
+"""Offline RL in tables, claims and pages, recomputed from raw rows by scipy and pandas."""
 
 import math
 from functools import cache
@@ -20,6 +20,7 @@ LABELS = METHODS | {
 }
 CELL = ["task", "observations", "pruning", "algorithm", "trained_on", "method", "sparsity_percent"]
 SCORE, RATIO = ["value", "low", "high"], ["ratio_to_dense", "ratio_low", "ratio_high"]
+KEPT = ["task", "networks", "observations", "method", "sparsity_percent", "layer", "name"]
 COMPARED = ["first", "second", "task", "algorithm", "sparsity_percent"]
 
 
@@ -184,6 +185,27 @@ def test_methods_two_by_two(table):
         for end, share in (("low", 0.025), ("high", 0.975)):  # a bootstrap of few runs has steps
             below = [(more < row[end] - 1e-9).mean(), (more <= row[end] + 1e-9).mean()]
             assert below[0] - 0.012 < share < below[1] + 0.012, (end, dict(row))
+
+
+@each_table("tables/rl_inputs", raw="rl/*/*/*/inputs.csv")
+def test_weights_kept_by_input(table):
+    frame = rows(table.parents[1], "rl/*/*/*/inputs.csv").query("pruning == 'default'")
+    frame = frame.assign(share=100 * frame["kept"] / frame["weights"])
+    seeds = frame.groupby([*KEPT, "seed"])[["share", "kept"]].first().sort_index()
+    for _, row in pd.read_csv(table).iterrows():
+        own = seeds.loc[tuple(row[name] for name in KEPT)]
+        expected = {"value": own["share"].mean(), "seeds": len(own), "least": own["kept"].min()}
+        check(row, expected | {"cut": (own["kept"] == 0).sum()})
+
+
+@each_table("tables/rl_table1", "tables/rl_figure4", raw="rl/*/*/measured-*/sizes.csv")
+def test_bytes_of_stored_networks(table):
+    frame = rows(table.parents[1], "rl/*/*/measured-*/sizes.csv")
+    keys = ["task", "method", "sparsity_percent", "network", "format"]
+    means = frame.groupby(keys)["bytes"].mean() / 1e6
+    long = pd.read_csv(table).rename(columns={"column": "network"})
+    for _, row in long[long["value"].notna()].iterrows():
+        check(row, {"value": means[tuple(row[key] for key in keys)]})
 
 
 def ratios(run, algorithm):
