@@ -41,6 +41,8 @@ rule audio_synthesise:
 
 rule audio_download:
     """Download one file of the audio study's sources, checked."""
+    input:
+        counted=ancient(AUDIO.inputs.counted_before),
     output:
         temp_unless(KEEP, f"{DOWNLOADS}/{{set}}/{{file}}"),
     log:
@@ -69,8 +71,10 @@ rule audio_download:
 
 rule audio_download_wavcaps:
     """Download one part of WavCaps' recordings, archive by archive, as the hub lists them."""
+    input:
+        counted=ancient("results/inputs/audio/wavcaps.csv"),
     output:
-        directory(f"{DOWNLOADS}/wavcaps/Zip_files/{{part}}"),
+        temp_unless(KEEP, directory(f"{DOWNLOADS}/wavcaps/Zip_files/{{part}}")),
     log:
         "results/logs/audio_download_wavcaps/{part}.log",
     benchmark:
@@ -83,12 +87,41 @@ rule audio_download_wavcaps:
         "../envs/audio.yaml"
     params:
         part="{part}",
+        # Parts come side by side, and need room together.
+        parts=AUDIO.config["sources"]["wavcaps"]["parts"],
         repository=SOURCES["audio"]["wavcaps"]["repository"],
         revision=SOURCES["audio"]["wavcaps"]["revision"],
         checkpoint=module_param("results/checkpoints/audio_download_wavcaps/{part}"),
         code=code("audio_download_wavcaps"),
     script:
         "../workflow_scripts/audio/download_wavcaps.py"
+
+
+rule audio_count:
+    """Count what a data set's tables list, against published numbers, before recordings come."""
+    input:
+        tables=lambda wildcards: AUDIO.inputs.places(wildcards.dataset).tables,
+    output:
+        "results/inputs/audio/{dataset}.csv",
+    log:
+        "results/logs/audio_count/{dataset}.log",
+    benchmark:
+        "results/benchmarks/audio_count/{dataset}.tsv"
+    priority: 90
+    conda:
+        "../envs/audio.yaml"
+    resources:
+        **cluster(mem_mb=6000, minutes=30),
+    params:
+        dataset="{dataset}",
+        folder=module_param(
+            lambda wildcards: AUDIO.inputs.places(wildcards.dataset).folder
+        ),
+        splits=AUDIO.config["sources"]["clotho"]["splits"],
+        parts=AUDIO.config["sources"]["wavcaps"]["parts"],
+        code=code("audio_count"),
+    script:
+        "../workflow_scripts/audio/count.py"
 
 
 rule audio_unpack:
@@ -118,8 +151,7 @@ rule audio_unpack:
 rule audio_list_clotho:
     """List Clotho's clips, captions and queries."""
     input:
-        tables=CLOTHO.tables,
-        recordings=CLOTHO.recordings,
+        tables=CLOTHO.tables,  # and no recordings, so that new captions come in the first minutes
     output:
         clips="results/audio/data/clotho/clips.csv",
         captions="results/audio/data/clotho/captions.csv",
@@ -128,7 +160,7 @@ rule audio_list_clotho:
         "results/logs/audio_list_clotho/audio_list_clotho.log",
     benchmark:
         "results/benchmarks/audio_list_clotho/audio_list_clotho.tsv"
-    priority: 20
+    priority: 85
     conda:
         "../envs/audio.yaml"
     params:
@@ -252,7 +284,7 @@ rule audio_caption:
         "results/logs/audio_caption/audio_caption.log",
     benchmark:
         "results/benchmarks/audio_caption/audio_caption.tsv"
-    priority: 50  # what it leaves out is told before anything trains
+    priority: 85  # what it leaves out is told before anything trains
     retries: RETRIES
     localrule: True
     conda:
@@ -312,7 +344,7 @@ rule audio_text_model:
         "results/logs/audio_text_model/{text_model}.log",
     benchmark:
         "results/benchmarks/audio_text_model/{text_model}.tsv"
-    priority: 20
+    priority: 80
     retries: RETRIES
     localrule: True
     conda:

@@ -131,6 +131,22 @@ rule style_download_picture:
         "../workflow_scripts/style/download_picture.py"
 
 
+onstart:
+    # The jobs' own error would come five times, and after others have begun.
+    pictures = [
+        job.wildcards.picture
+        for job in workflow.dag.needrun_jobs()
+        if job.rule.name == "style_download_picture"
+    ]
+    if pictures and not (STYLE.config["contact"] or workflow.touch):
+        raise WorkflowError(
+            f"style.contact is empty, and Wikimedia refuses {', '.join(sorted(pictures))} "
+            "to programs that do not say whom to write to: set it to your e-mail address "
+            "or web page, in a config file of yours or by --config "
+            "'style={contact: you@example.org}'"
+        )
+
+
 rule style_prepare_painting:
     """Check a painting that was downloaded, or is the user's own."""
     input:

@@ -60,7 +60,7 @@ def test_colons_became_underscores_in_the_archive_of_the_challenge(tables):
     }
     assert {name: archived_name(name) for name in archived} == archived
     paths = tables.clips.set_index("clip")["path"]
-    assert paths["clotho/challenge/Wet Road : Night.wav"] == "test/Wet Road_Night.wav"
+    assert paths["clotho/challenge/Wet Road : Night.wav"] == "retrieval_audio/Wet Road_Night.wav"
 
 
 @pytest.mark.parametrize(

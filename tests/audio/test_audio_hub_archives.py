@@ -16,6 +16,8 @@ from triptych.audio.data.hub_archives import download_part
 from triptych.core.download import DownloadError, download
 
 REPOSITORY, FOLDER = "someone/sounds", "Zip_files/FreeSound"
+BESIDE = "SoundBible"
+"""A part of one archive that is fetched side by side."""
 PLACE = f"/datasets/{REPOSITORY}/resolve/{REVISION}/{FOLDER}"
 
 
@@ -32,6 +34,8 @@ def archives(tmp_path: Path) -> dict[str, bytes]:
 def hub(archives: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> Iterator[Behaviour]:
     monkeypatch.setitem(download.__kwdefaults__, "attempts", 1)
     hub = Behaviour(files=hub_site("datasets", REPOSITORY, archives, FOLDER, set(archives)))
+    other = {f"{BESIDE}.zip": bytes(70_000)}
+    hub.files |= hub_site("datasets", REPOSITORY, other, f"Zip_files/{BESIDE}", set(other))
     with serving(hub) as address:
         monkeypatch.setenv("HF_ENDPOINT", address)
         yield hub
@@ -46,7 +50,9 @@ def fetched(hub: Behaviour) -> list[str]:
 
 def fetch(tmp_path: Path) -> Path:
     target = tmp_path / "hub" / FOLDER
-    download_part(REPOSITORY, REVISION, "FreeSound", target, tmp_path / "checkpoint")
+    room = tmp_path / "checkpoint" / "FreeSound"
+    parts = ["FreeSound", BESIDE]
+    download_part(REPOSITORY, REVISION, "FreeSound", target, room, parts=parts)
     return target
 
 
@@ -66,13 +72,21 @@ def test_a_part_is_fetched_whole_and_what_is_finished_not_again_after_a_failure(
         assert sound.stat().st_size == 120_000
 
 
-def test_a_disk_without_room_for_the_shards_too_is_refused_before_anything_is_fetched(
-    hub: Behaviour, archives: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("begun", [0, 50_000])
+def test_a_disk_without_room_for_all_parts_and_shards_is_refused_before_anything_is_fetched(
+    hub: Behaviour,
+    archives: dict[str, bytes],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    begun: int,
 ) -> None:
-    needed = 2 * sum(map(len, archives.values()))
+    waiting = tmp_path / "checkpoint" / BESIDE / REVISION
+    waiting.mkdir(parents=True)
+    (waiting / f"{BESIDE}.zip.part").write_bytes(bytes(begun))
+    needed = 2 * (sum(map(len, archives.values())) + 70_000) - begun
     free = namedtuple("usage", "free")
     monkeypatch.setattr(shutil, "disk_usage", lambda _: free(needed - 1))
-    with pytest.raises(DownloadError, match="Make room"):
+    with pytest.raises(DownloadError, match=r"FreeSound, SoundBible are still to come.*Make room"):
         fetch(tmp_path)
     assert fetched(hub) == []
     monkeypatch.setattr(shutil, "disk_usage", lambda _: free(needed))

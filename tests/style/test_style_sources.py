@@ -35,10 +35,9 @@ def server() -> Iterator[Behaviour]:
         yield behaviour
 
 
-@pytest.mark.parametrize("contact", ["", "me", "a@b.org\r\nX: y"])
-def test_without_a_contact_nothing_is_asked(server: Any, tmp_path: Path, contact: str) -> None:
+def test_without_a_contact_nothing_is_asked(server: Any, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"style\.contact is .*403 or 429.*source: path"):
-        download_picture(server.url, tmp_path / "a.jpg", contact)
+        download_picture(server.url, tmp_path / "a.jpg", "")
     assert server.requests == []
 
 

@@ -6,5 +6,10 @@ from triptych.core.job import job
 with job(snakemake):
     params = snakemake.params
     download_part(
-        params.repository, params.revision, params.part, snakemake.output[0], params.checkpoint
+        params.repository,
+        params.revision,
+        params.part,
+        snakemake.output[0],
+        params.checkpoint,
+        parts=params.parts,
     )

@@ -1,8 +1,11 @@
 """Sizes of the audio study's data."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from triptych.core.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,9 @@ WAVCAPS = {
     "SoundBible": Clips(1_232, 1_232),
 }
 """Table 1 of Mei et al. 2023 (arXiv:2303.17395)."""
+PUBLISHED = {"clotho": CLOTHO, "audiocaps": AUDIOCAPS, "wavcaps": WAVCAPS}
+COUNTED = 0.005
+"""How far a count may be from the printed one, as a share: the report rounds 3,839 to 3840."""
 
 
 def clips_of(config: Mapping[str, Any], dataset: str) -> dict[str, Clips]:
@@ -42,7 +48,7 @@ def clips_of(config: Mapping[str, Any], dataset: str) -> dict[str, Clips]:
         named = {"retrieval_audio": "challenge"}
         counts = {split: synthesis[named.get(split, split)] for split in CLOTHO}
         return {split: Clips(count, 5 * count) for split, count in counts.items()}
-    parts = {"clotho": CLOTHO, "audiocaps": AUDIOCAPS, "wavcaps": WAVCAPS}[dataset]
+    parts = PUBLISHED[dataset]
     return {name: parts[name] for name in source.get("parts", parts)}
 
 
@@ -66,3 +72,33 @@ def judged_by(config: Mapping[str, Any], corpus: str) -> dict[str, Clips]:
     return {
         split: clips for split, clips in clips_of(config, "clotho").items() if split not in splits
     }
+
+
+def compare_counts(
+    dataset: str, parts: Iterable[str], recordings: Iterable[str], captions: Iterable[str]
+) -> list[dict[str, Any]]:
+    """Rows with the numbers of recordings and captions of each part, beside the published ones, and
+    the problem where they differ.
+
+    recordings, captions: the part of each that is listed. Raises InputError for a part without any.
+    """
+    published = PUBLISHED[dataset]
+    listed = {"recordings": Counter(recordings), "captions": Counter(captions)}
+    if "all" in published:
+        listed = {what: Counter({"all": counts.total()}) for what, counts in listed.items()}
+    rows = []
+    for part in parts:
+        clips = published["retrieval_audio" if part == "challenge" else part]
+        expected = {"recordings": clips.count, "captions": clips.captions}
+        row: dict[str, Any] = {"part": part}
+        problems = []
+        for what, counts in listed.items():
+            row |= {what: counts[part], f"published_{what}": expected[what]}
+            if not counts[part]:
+                raise InputError(
+                    f"{dataset}: the tables list no {what} of {part}; fetch them again"
+                )
+            if abs(counts[part] - expected[what]) > COUNTED * expected[what]:
+                problems.append(f"{counts[part]:,} {what}, published are {expected[what]:,}")
+        rows.append({**row, "problem": "; ".join(problems)})
+    return rows

@@ -9,6 +9,7 @@ from triptych.core.errors import ConfigError
 SYNTHESISED = "results/audio/synthesised"
 DOWNLOADS = "results/audio/downloads"
 SOUND = "results/audio/sound"
+COUNTS = "results/inputs/audio/{}.csv"
 DOWNLOADED = ("clotho", "audiocaps", "wavcaps", "mp3", "leaks", "captions")
 """Groups of sources.yaml that are downloaded file by file; the others have rules of their own."""
 ARCHIVED = {"challenge": "retrieval_audio"}
@@ -124,6 +125,19 @@ class Inputs:
                 archives = [f"{folder}/Zip_files/{part}" for part in parts]
                 return Places(folder, folder, tables, archives)
         return Places(folder, folder, tables, tables)  # of a data set that is left out
+
+    @property
+    def own_counts(self) -> list[str]:
+        """Counts of data sets that are a user's own. Those of downloads are asked for by their
+        archives alone, or a lost count would fetch these again."""
+        return [COUNTS.format(name) for name, source in self.sources.items() if source == "path"]
+
+    def counted_before(self, wildcards: Any) -> list[str]:
+        """The count that comes before the archive that wildcards name; none before a table."""
+        if wildcards.file.endswith((".csv", ".json")):
+            return []
+        archived = {"AUDIOCAPS.zip": "audiocaps"}.get(wildcards.file, "wavcaps")
+        return [COUNTS.format("clotho" if wildcards.set == "clotho" else archived)]
 
     def leak_lists(self, wildcards: Any) -> list[str]:
         """Files that list the leaks of a corpus."""

@@ -26,8 +26,8 @@ CAPTIONS = tuple(f"caption_{number}" for number in range(1, 6))
 METADATA = ("file_name", "sound_id")
 CHALLENGE_METADATA = "retrieval_audio_metadata.csv"
 CHALLENGE_CAPTIONS = "retrieval_captions.csv"
-# The folder inside retrieval_audio.7z is `test`; others have renamed it when they unpacked it.
-CHALLENGE_FOLDERS = ("test", "test_retrieval_audio", "retrieval_audio", "challenge")
+# Where the workflow unpacks retrieval_audio.7z; the folder inside is `test`, and others renamed it.
+CHALLENGE_FOLDERS = ("retrieval_audio", "test", "test_retrieval_audio", "challenge")
 SAMPLE_RATE = 44_100  # of start_end_samples
 START_END = re.compile(r"\s*\[\s*(\d{1,15})\s*,\s*(\d{1,15})\s*\]\s*", re.ASCII)
 
@@ -57,7 +57,7 @@ def read_clotho(
 
 
 def challenge_folder(audio: str | Path) -> str:
-    """The folder of the challenge's WAV files in `audio`; as in the archive if none is there."""
+    """The folder of the challenge's WAV files in `audio`; the workflow's if none is there yet."""
     present = (name for name in CHALLENGE_FOLDERS if (Path(audio) / name).is_dir())
     return next(present, CHALLENGE_FOLDERS[0])
 
