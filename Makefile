@@ -71,8 +71,8 @@ faults: $(DEV) ## kills at many random moments, damaged inputs
 	TRIPTYCH_MOMENTS=10 $(LONG) -n auto --dist loadfile tests/faults
 	$(LONG) -m long tests
 
-rehearsal: $(DEV) ## every rule of papers and beyond at full shapes, on synthetic inputs
-	$(BIN)/python tests/rehearsal/run.py results/rehearsal --cores $(CORES)
+rehearsal: $(DEV) ## every rule of papers and beyond at full shapes, synthetic inputs (REHEARSAL=--broken: some break)
+	$(BIN)/python tests/rehearsal/run.py results/rehearsal --cores $(CORES) $(REHEARSAL)
 
 clotho: $(DEV) ## the same of config/clotho.yaml and config/projection.yaml alone
 	$(BIN)/python tests/rehearsal/run.py results/rehearsal_clotho --cores $(CORES) --scale paper \

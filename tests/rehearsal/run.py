@@ -1,11 +1,16 @@
 """Rehearse the scale `beyond` or `paper`: every rule with its true shapes, on synthetic inputs.
 
-python tests/rehearsal/run.py FOLDER [--cores N] [--scale NAME] [--overlay FILE ...] [TARGET ...]
+python tests/rehearsal/run.py FOLDER [--cores N] [--scale NAME] [--overlay FILE ...] [--broken]
+    [TARGET ...]
 
 FOLDER gets a copy of the checkout, whose resources/sources.yaml names a server on this machine, and
 the files that it serves, of the targets' studies. Run again with the same targets to go on where a
 rehearsal stopped, with the code as it is by then; delete FOLDER to begin anew. The exit status
 tells whether every rule that the targets need at that scale has run and no job failed.
+
+With --broken some sources break (broken_sources.py), for good: what had been made of them is
+deleted, what can be made is made, and a list says what is missing. The exit status tells whether
+that is what needs those sources, and nothing else.
 """
 
 import argparse
@@ -15,8 +20,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -24,14 +29,17 @@ from pathlib import Path
 import pandas as pd
 import yaml
 from audio_inputs import make_audio
+from broken_sources import break_sources, lost_outputs
 from sources import ROOT, Sources, make_rl, make_style, real_sources
 
-from triptych.apps.listing import listed_jobs
+from triptych.apps.listing import Job, listed_jobs
+from triptych.apps.plan import missing_page
 from triptych.scale import BEYOND, FILES, PAPER
 
 COPIED = ("Snakefile", "config.yaml", "config", "rules", "workflow_scripts", "envs", "profiles")
 COPIED += ("resources", "docs")
 REHEARSAL = "config/rehearsal.yaml"
+CONFIG = ("--config", "scale=rehearsal")
 MAKERS = {"rl": make_rl, "style": make_style, "audio": make_audio}
 """Of the synthetic inputs, by study."""
 
@@ -62,6 +70,11 @@ class _Handler(SimpleHTTPRequestHandler):
     """The files of a folder, the hub's lists among them at their addresses."""
 
     protocol_version = "HTTP/1.1"
+
+    def handle(self) -> None:
+        """Answer; whoever asks for a file's beginning alone hangs up before the end."""
+        with suppress(ConnectionError):
+            super().handle()
 
     def log_message(self, *_: object) -> None:
         """Say nothing: the jobs' logs tell what was asked for."""
@@ -95,6 +108,21 @@ def planned_rules(checkout: Path, targets: list[str], *overlays: str) -> set[str
     return {job.rule for job in jobs}
 
 
+def planned_jobs(checkout: Path, *arguments: str, overlays: Sequence[str]) -> list[Job]:
+    """The jobs that the rehearsal's run would start now, with these overlays of the config."""
+    files = [checkout / overlay for overlay in overlays]
+    return listed_jobs(checkout, *arguments, *CONFIG, overlays=files)[0]
+
+
+def delete_outputs(checkout: Path, jobs: Sequence[Job]) -> None:
+    """Delete what these jobs have made."""
+    for path in (checkout / name for job in jobs for name in job.outputs):
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+
 def clean_environment() -> dict[str, str]:
     """This process's, without what could lead jobs to other code or away from this machine."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
@@ -125,6 +153,8 @@ def main() -> int:
     parser.add_argument("--scale", choices=(PAPER, BEYOND), default=BEYOND, help=said)
     said = "laid over the scale's config, such as config/clotho.yaml; it may be given again"
     parser.add_argument("--overlay", action="append", default=[], metavar="FILE", help=said)
+    said = "break some sources for good, and list what is missing at the end"
+    parser.add_argument("--broken", action="store_true", help=said)
     parser.add_argument("targets", nargs="*", default=["all"])
     given = parser.parse_intermixed_args()
     checkout, served = given.folder.resolve() / "checkout", given.folder.resolve() / "served"
@@ -132,6 +162,9 @@ def main() -> int:
     copy_checkout(checkout)
     files = FILES[given.scale]
     expected = planned_rules(checkout, given.targets, *files, *given.overlay)
+    # An overlay has its own models and stages, and the rehearsal's amounts where it has none.
+    overlays = (*files, REHEARSAL, *given.overlay)
+    jobs = partial(planned_jobs, checkout, *given.targets, overlays=overlays)
     began = time.monotonic()
     # Addresses are among the jobs' params, so a second run keeps the port.
     known = given.folder / "inputs.yaml"
@@ -141,33 +174,51 @@ def main() -> int:
             sources, environment = write_inputs(served, address, given.targets)
             port = int(address.rpartition(":")[2])
             inputs = {"port": port, "sources": sources, "environment": environment}
-            known.write_text(yaml.safe_dump(inputs))
             print(f"inputs written in {time.monotonic() - began:.0f} s")
+        breaks = given.broken and not inputs.get("broken")
+        if breaks:
+            break_sources(inputs["sources"], served)
+            inputs["broken"] = True
+        known.write_text(yaml.safe_dump(inputs))
         (checkout / "resources" / "sources.yaml").write_text(yaml.safe_dump(inputs["sources"]))
+        if breaks:
+            delete_outputs(checkout, jobs())
         environment = clean_environment() | inputs["environment"]
         # Two trainings at true size may need more memory than there is; jobs say what they need.
         options = ["--cores", given.cores, "--resources", f"mem_mb={megabytes_here()}"]
         options += ["--show-failed-logs", "--keep-going", "--scheduler", "greedy"]
-        # An overlay has its own models and stages, and the rehearsal's amounts where it has none.
-        options += ["--quiet", "host", "reason", "--config", "scale=rehearsal"]
-        options += ["--configfile", *files, REHEARSAL, *given.overlay]
+        options += ["--quiet", "host", "reason", *CONFIG, "--configfile", *overlays]
         command = snakemake(*given.targets, *options)
         code = subprocess.run(command, cwd=checkout, env=environment).returncode
     rules = benchmarks(checkout)
-    missing = sorted(expected - set(rules.index))
     print(rules.sort_values("seconds", ascending=False).to_string(float_format="%.0f"))
     print(
         f"{len(rules)} rules, {rules['jobs'].sum()} jobs, {rules['seconds'].sum():.0f} s, at most "
         f"{rules['peak_megabytes'].max():.0f} MB in a job; this run took "
         f"{(time.monotonic() - began) / 60:.1f} minutes"
     )
-    if missing:
-        print(f"rules of the scale {given.scale} that have not run: {', '.join(missing)}")
-    if code or missing:
+    if given.broken:
+        left = jobs()
+        print(missing_page(left, checkout))
+        wrong = {job.outputs for job in left} ^ lost_outputs(jobs("--forceall"))
+        problems = [f"made or missing against expectation: {', '.join(files)}" for files in wrong]
+    else:
+        missing = sorted(expected - set(rules.index))
+        problems = [
+            f"a rule of the scale {given.scale} that has not run: {rule}" for rule in missing
+        ]
+        problems += ["a job has failed"] * (code != 0)
+    if problems:
+        print(*problems, sep="\n")
         print("The rehearsal FAILED. Mend it and run again: finished jobs are kept.")
         return 1
     targets = ", ".join(given.targets)
-    print(f"The rehearsal passed: every rule that {targets} needs has run with its true shapes.")
+    if given.broken:
+        print(f"The rehearsal passed: of {targets}, all is made but what needs broken sources.")
+    else:
+        print(
+            f"The rehearsal passed: every rule that {targets} needs has run with its true shapes."
+        )
     return 0
 
 
