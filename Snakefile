@@ -43,6 +43,7 @@ rule all:
         "results/report.html",
         "results/claims.csv",
         "results/manifest.json",
+        [asked(name) for name in NAMES],
 
 
 onerror:

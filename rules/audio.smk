@@ -9,6 +9,7 @@ rule audio:
     """Text-to-audio retrieval (Primus et al. 2023): its tables, figure, submissions, search page."""
     input:
         AUDIO.products,
+        asked("audio"),
         AUDIO.inputs.own_counts,
 
 

@@ -93,9 +93,13 @@ rule audio_leaks:
         "../workflow_scripts/audio/leaks.py"
 
 
+ASKED["audio_published"] = AUDIO.published_downloads
+
+
 rule audio_published:
     """Score published checkpoints on Clotho's evaluation split (config/published.yaml)."""
     input:
+        asked=ancient(asked("audio_published")),
         models=expand("results/audio/published/{name}", name=AUDIO.published),
         clips="results/audio/data/clotho/clips.csv",
         captions="results/audio/data/clotho/captions.csv",

@@ -31,6 +31,8 @@ GPU = 1 if config["device"] == "cuda" else 0
 CORES = workflow.global_resources["_cores"].value or os.cpu_count()
 # Title and files of each figure and table; rules/report.smk makes targets of them.
 TARGETS = {}
+# Entries of resources/sources.yaml that a target downloads.
+ASKED = {name: study.downloads for name, study in STUDIES.items()}
 
 
 def code(rule, methods=()):
@@ -39,6 +41,11 @@ def code(rule, methods=()):
     return lambda wildcards: CODE.digests(
         script, methods(wildcards) if callable(methods) else methods
     )
+
+
+def asked(target):
+    """Files that the first jobs of a target make, which ask for what it downloads, if anything."""
+    return [f"results/inputs/{target}.csv"] if ASKED[target] else []
 
 
 def cluster(minutes, mem_mb=4000):

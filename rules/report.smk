@@ -1,5 +1,8 @@
 """A name for each product; claims and the page, from the tidy files of all studies."""
 
+import csv
+from contextlib import nullcontext
+
 from triptych.studies import page_input
 
 REPORT_FIGURES = [name for study in STUDIES.values() for name in study.figures]
@@ -20,22 +23,31 @@ for _name, (_title, _files) in TARGETS.items():
         getattr(rules, _name).rule.docstring = _title
 
 
+def lacked(wildcards):
+    """When a file was last found missing or its server busy, or "": a later run asks again."""
+    path = Path(f"{prefix()}results/inputs/{wildcards.asked}.csv")
+    with path.open(newline="") if path.exists() else nullcontext([]) as lines:
+        lacking = any(row["problem"] for row in csv.DictReader(lines))
+    return str(path.stat().st_mtime) if lacking else ""
+
+
 rule report_inputs:
-    """Ask for each file that a study downloads, before anything trains: results/inputs."""
+    """Ask for each file that a target downloads, before anything trains: results/inputs."""
     output:
-        "results/inputs/{study}.csv",
+        "results/inputs/{asked}.csv",
     log:
-        "results/logs/report_inputs/{study}.log",
+        "results/logs/report_inputs/{asked}.log",
     benchmark:
-        "results/benchmarks/report_inputs/{study}.tsv"
+        "results/benchmarks/report_inputs/{asked}.tsv"
     wildcard_constraints:
-        study="|".join(STUDIES),
+        asked="|".join(ASKED),
     priority: 100
     localrule: True
     conda:
         "../envs/download.yaml"
     params:
-        downloads=lambda w: STUDIES[w.study].downloads,
+        downloads=lambda w: ASKED[w.asked],
+        lacked=lacked,
         contact=config.get("style", {}).get("contact"),
         code=code("report_inputs"),
     script:
@@ -141,11 +153,6 @@ rule report_manifest:
         page="results/report.html",
         claims="results/claims.csv",
         products=[file for study in STUDIES.values() for file in study.products],
-        inputs=[
-            f"results/inputs/{n}.csv"
-            for n, study in STUDIES.items()
-            if study.downloads
-        ],
     output:
         "results/manifest.json",
     log:

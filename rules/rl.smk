@@ -18,6 +18,7 @@ rule rl:
     """Offline-RL pruning (Arnob et al. 2021): all its tables and figures."""
     input:
         RL.products,
+        asked("rl"),
 
 
 wildcard_constraints:

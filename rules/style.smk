@@ -10,6 +10,7 @@ rule style:
     """Style transfer (Shen and Wang 2022): all its tables and figures."""
     input:
         STYLE.products,
+        asked("style"),
 
 
 TRAINING = STYLE.config["training"]

@@ -34,7 +34,7 @@ from download_server import (
 )
 
 from triptych.core import download as module
-from triptych.core.download import DownloadError, download, missing
+from triptych.core.download import BusyError, DownloadError, ask, download
 from triptych.core.errors import InputError
 
 CONTENT, OTHER = (np.random.default_rng(seed).bytes(300_000) for seed in (0, 1))
@@ -140,22 +140,35 @@ def test_where_the_first_address_fails_the_mirror_serves(
 
 
 @pytest.mark.parametrize(
-    ("fault", "size", "mirror", "named"),
+    ("fault", "size", "mirror", "named", "requests"),
     [
-        (None, len(CONTENT), None, None),
-        (status(404), None, None, "404"),
-        (login_page, None, None, "web page"),
-        (None, 17, None, "17"),
-        (status(503), None, None, "503"),
-        (status(410), None, DOWN, "410"),
+        (None, len(CONTENT), None, None, 1),
+        (status(404), None, None, "404", 1),
+        (login_page, None, None, "web page", 1),
+        (None, 17, None, "17", 1),
+        (status(503), None, None, "503, 3 times in a row", 3),
+        (status(429), None, DOWN, "429, 3 times in a row", 3),
+        (status(410), None, DOWN, "410", 1),
     ],
 )
-def test_a_file_is_asked_for_before_it_is_downloaded(behaviour, url, fault, size, mirror, named):
+def test_a_file_is_asked_for_before_it_is_downloaded(
+    behaviour, url, fault, size, mirror, named, requests
+):
     behaviour.always = fault
-    problem = missing({"url": url, "size": size, "mirror": mirror})
-    assert (named in problem and url in problem) if named else problem == ""
-    assert (DOWN in problem) == (mirror is not None)
-    assert missing({"url": DOWN, "mirror": url, "size": size}) == "" or named
+    patience = {"attempts": 3, "wait_seconds": 0.001}
+    problem = ask({"url": url, "size": size, "mirror": mirror}, **patience)
+    assert len(behaviour.requests) == requests
+    assert (named in str(problem) and url in str(problem)) if named else problem is None
+    assert (DOWN in str(problem)) == (mirror is not None)
+    assert isinstance(problem, BusyError) == ("in a row" in str(named))
+    mirrored = ask({"url": DOWN, "mirror": url, "size": size}, **patience)
+    assert mirrored is None or named
+
+
+def test_a_server_that_was_busy_is_asked_again(behaviour, url):
+    behaviour.faults = [status(429), status(503)]
+    assert ask({"url": url}, wait_seconds=0.001) is None
+    assert len(behaviour.requests) == 3
 
 
 def test_a_file_that_the_caller_refuses_is_deleted_and_not_recorded(

@@ -1,9 +1,14 @@
 """What is looked at before anything trains, and what stays of the downloads."""
 
+import csv
 import re
 
 import pytest
 import yaml
+from tiny_checkout import ROOT
+
+from triptych.audio.workflow import Workflow
+from triptych.core.config import read_config
 
 PAPER = "config/paper.yaml"
 
@@ -85,3 +90,56 @@ def test_a_table_that_is_counted_again_fetches_no_archive_again(fresh):
     away.rename(there)
     fresh.edit("workflow_scripts/triptych/audio/data_sizes.py", "COUNTED = 0.005", "COUNTED = 0.01")
     assert {job["rule_name"] for job in fresh.jobs(archive, config=PAPER)} == {"audio_count"}
+
+
+def test_what_lacked_is_asked_for_again_by_a_later_run(fresh):
+    """Nothing listens where the one file is."""
+    path = fresh.root / "resources/sources.yaml"
+    sources = yaml.safe_load(path.read_text())
+    entry = sources["d4rl"]["files"]["hopper_expert-v2"]
+    entry |= {"url": "http://127.0.0.1:1/file", "mirror": "http://127.0.0.1:1/mirror"}
+    path.write_text(yaml.safe_dump(sources))
+    fresh.edit(
+        "workflow_scripts/triptych/core/download.py", "attempts: int = 4", "attempts: int = 1"
+    )
+    tasks = {"hopper": {"source": "d4rl"}, "walker2d": None, "halfcheetah": None}
+    mine = overlay(fresh, {"scale": "custom", "rl": {"tasks": tasks}})
+    answers = fresh.root / "results/inputs/rl.csv"
+
+    def asks():
+        return [
+            job["rule_name"] for job in fresh.jobs(answers.relative_to(fresh.root), config=mine)
+        ]
+
+    fresh.snakemake("results/inputs/rl.csv", config=mine)
+    (line,) = csv.DictReader(answers.read_text().splitlines())
+    assert "127.0.0.1:1/file" in line["problem"] and line["busy"] == "False"
+    assert asks() == ["report_inputs"]
+    answers.write_text("file,problem\nhopper_expert-v2,\n")
+    assert not asks()
+
+
+@pytest.mark.parametrize(
+    ("target", "files", "asked"),
+    [
+        ("style", [PAPER], "style"),
+        ("audio", [PAPER], "audio"),
+        ("rl", [PAPER], "rl"),
+        ("audio_published", [PAPER, "config/published.yaml"], "audio_published"),
+    ],
+)
+def test_each_target_asks_for_what_it_downloads_first(planned_in, target, files, asked):
+    jobs = planned_in.jobs(target, "--configfile", *files, config=None)
+    found = [job["output"] for job in jobs if job["rule_name"] == "report_inputs"]
+    assert found == [[f"results/inputs/{asked}.csv"]]
+
+
+def test_scoring_checkpoints_asks_for_them_and_for_their_own_inputs_alone(sources):
+    config = read_config(ROOT, [ROOT / PAPER, ROOT / "config/published.yaml"])
+    assert Workflow(config, sources).published_downloads.keys() == {
+        *(f"clotho_{name}_evaluation.csv" for name in ("captions", "metadata")),
+        "clotho_audio_evaluation.7z",
+        "dcase2025, part 1",
+        *(f"salsa, part {number}" for number in range(1, 6)),
+        "roberta_large",
+    }

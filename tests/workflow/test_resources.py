@@ -128,4 +128,5 @@ def test_the_first_job_asks_for_every_file_that_later_jobs_download(listed, sour
             case "audio_text_model", {"text_model": name}:
                 fetched.add(name)
     assert asked == fetched and len(asked) > 30
-    assert [job["wildcards"]["study"] for job in listed if job["rule_name"] == "report_inputs"]
+    asking = {job["wildcards"]["asked"] for job in listed if job["rule_name"] == "report_inputs"}
+    assert asking == {*workflows()}

@@ -1,4 +1,4 @@
-"""results/inputs/<study>.csv: whether each file that a run downloads can be had, before it is."""
+"""Ask for each file that a target downloads, before it is: results/inputs/<target>.csv."""
 
 import csv
 import os
@@ -6,7 +6,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from triptych.core.download import missing
+from triptych.core.download import BusyError, ask
 from triptych.core.files import atomic_path
 from triptych.core.job import job
 
@@ -18,13 +18,19 @@ with job(snakemake):
     }
     agent = f"Triptych ({snakemake.params.contact})" if snakemake.params.contact else None
     with ThreadPoolExecutor(8) as pool:
-        problems = [*pool.map(partial(missing, user_agent=agent), entries.values())]
+        answers = [*pool.map(partial(ask, user_agent=agent), entries.values())]
+    problems = []
+    for name, answer in zip(entries, answers, strict=True):
+        told = [str(answer), entries[name].get("without")] if answer else []
+        problems.append(" ".join(filter(None, told)))
+        if isinstance(answer, BusyError):
+            print(f"{name}: the server is busy; it may have it all the same: {answer}")
+        elif answer:
+            print(f"{name} cannot be had: {problems[-1]}", file=sys.stderr)
     with atomic_path(snakemake.output[0]) as temporary, temporary.open("w", newline="") as lines:
         table = csv.writer(lines)
-        table.writerow(["file", "url", "bytes", "problem"])
-        for (name, entry), problem in zip(entries.items(), problems, strict=True):
-            table.writerow([name, entry["url"], entry.get("size"), problem])
-    for name, problem in zip(entries, problems, strict=True):
-        if problem:
-            print(f"{name} cannot be had: {problem}", file=sys.stderr)
-    print(f"{len(entries) - sum(map(bool, problems))} of {len(entries)} files can be had")
+        table.writerow(["file", "url", "bytes", "busy", "problem"])
+        for (name, entry), answer, problem in zip(entries.items(), answers, problems, strict=True):
+            busy = isinstance(answer, BusyError)
+            table.writerow([name, entry["url"], entry.get("size"), busy, problem])
+    print(f"{problems.count('')} of {len(entries)} files can be had")

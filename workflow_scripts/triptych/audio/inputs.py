@@ -1,6 +1,7 @@
 """Which files the audio study begins with, by where each data set comes from."""
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -23,7 +24,12 @@ WITHOUT = {
     "WavCaps_mp3.7z": "The share link may be gone. Set audio.sources.wavcaps.source to download "
     "(the hub's 940 GB), path or none (docs/own-study.md).",
 }
-"""What to do without files of share links, by the beginnings of their names."""
+"""What to do without files of share links, by their names before the number of a part."""
+
+
+def advice_without(file: str) -> str:
+    """What to do where a file cannot be had; "" where the error says it."""
+    return WITHOUT.get(re.sub(r"\.\d+$", "", file), "")
 
 
 def hub_address(repository: str, revision: str, path: str) -> str:
@@ -78,7 +84,8 @@ class Inputs:
             for path in self._mp3_archives(name)
         ]
         if self.sources["clotho"] == "download":
-            paths += self.downloads("clotho")
+            splits = self._config["sources"]["clotho"]["splits"]
+            paths += [self._clotho_archive(ARCHIVED.get(split, split)) for split in splits]
         if any(corpus["exclude"] != "none" for corpus in self._config["corpora"].values()):
             paths += self.downloads("leaks")
         paths.append(self.published_captions or "")
@@ -86,7 +93,10 @@ class Inputs:
             return {}
         start = len(f"{DOWNLOADS}/")
         files = [path[start:].split("/", 1) for path in paths if path.startswith(DOWNLOADS)]
-        entries = {name: self.files[group][name] for group, name in files}
+        entries = {
+            name: {**self.files[group][name], "without": advice_without(name)}
+            for group, name in files
+        }
         if self.sources["wavcaps"] == "download":
             repository = f"datasets/{self._wavcaps['repository']}"
             for part in self._config["sources"]["wavcaps"]["parts"]:
@@ -113,9 +123,7 @@ class Inputs:
         match dataset, source:
             case "clotho", "download":
                 splits = self._config["sources"]["clotho"]["splits"]
-                of_splits = [
-                    {"challenge": "retrieval", "evaluation": "eval"}.get(s, s) for s in splits
-                ]
+                of_splits = [{"challenge": "retrieval"}.get(split, split) for split in splits]
                 tables = [path for path in tables if any(name in path for name in of_splits)]
                 unpacked = [f"{SOUND}/clotho/{ARCHIVED.get(split, split)}" for split in splits]
                 return Places(folder, f"{SOUND}/clotho", tables, unpacked)
@@ -166,14 +174,17 @@ class Inputs:
         """The archive, or its parts, with the recordings that wildcards name."""
         if wildcards.kind == "mp3":
             return self._mp3_archives(wildcards.part)
-        named = "retrieval_audio" if wildcards.part == "retrieval_audio" else "clotho_audio_{}"
-        return [f"{DOWNLOADS}/clotho/{named.format(wildcards.part)}.7z"]
+        return [self._clotho_archive(wildcards.part)]
 
     def archived_files(self, wildcards: Any) -> int | None:
         """The number of recordings in that archive, or None if unknown."""
         [group, name] = self.archives(wildcards)[0].split("/")[-2:]
         entry: dict[str, Any] = self.files[group][name]
         return entry.get("clips")
+
+    def _clotho_archive(self, part: str) -> str:
+        name = part if part in ARCHIVED.values() else f"clotho_audio_{part}"
+        return f"{DOWNLOADS}/clotho/{name}.7z"
 
     def _mp3_archives(self, dataset: str) -> list[str]:
         prefix = {"audiocaps": "AUDIOCAPS", "wavcaps": "WavCaps"}[dataset]

@@ -178,12 +178,27 @@ class Workflow:
             weights = self.config["audio_models"][name].get("weights")
             passt = self.inputs.files["passt"].get(weights, {})
             entries |= {weights: passt} if "url" in passt else {}
-        for name in {run["text_model"] for run in self.runs}:
-            model = self.text_settings[name]
-            if model["source"] == "hub":
-                url = hub_address(model["repository"], model["revision"], "model.safetensors")
-                entries[name] = {"url": url}
+        entries |= self._hub_models({run["text_model"] for run in self.runs})
         return dict(sorted(entries.items()))
+
+    @property
+    def published_downloads(self) -> dict[str, dict[str, Any]]:
+        """Entries that scoring the published checkpoints downloads, by name."""
+        known = self.inputs.files
+        entries = {n: e for n, e in self.inputs.fetched().items() if n in known["clotho"]}
+        for name in self.published:
+            for number, url in enumerate(known["checkpoints"][name]["urls"], start=1):
+                entries[f"{name}, part {number}"] = {"url": url}
+        return entries | self._hub_models({text for _, text in self.published.values()})
+
+    def _hub_models(self, names: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """Entries of text models that are downloaded, by name."""
+        models = {name: self.text_settings[name] for name in sorted(names)}
+        return {
+            name: {"url": hub_address(model["repository"], model["revision"], "model.safetensors")}
+            for name, model in models.items()
+            if model["source"] == "hub"
+        }
 
     def audio_weights(self, wildcards: Any) -> str | list[str]:
         """The published weights that a pair's audio model starts from, if it does."""

@@ -48,6 +48,10 @@ class DownloadError(RuntimeError):
     """A failure that an immediate retry would not fix; the message says what to do."""
 
 
+class BusyError(DownloadError):
+    """A server that may have the file, and stayed busy."""
+
+
 class TransientError(Exception):
     """A failure that may pass. after: seconds that the server asks to wait."""
 
@@ -118,22 +122,28 @@ def download(
         logger.info("recorded size and checksum of the first download in %s", lock)
 
 
-def missing(
-    entry: Mapping[str, Any], *, user_agent: str | None = None, timeout_seconds: float = 20.0
-) -> str:
-    """Ask the addresses of a file for its beginning: why none has it, or "".
+def ask(
+    entry: Mapping[str, Any],
+    *,
+    attempts: int = 4,
+    wait_seconds: float = 2.0,
+    timeout_seconds: float = 20.0,
+    user_agent: str | None = None,
+) -> DownloadError | None:
+    """Ask the addresses of a file for its beginning: why none has it, a BusyError where one may.
 
-    entry: its `url`, and where known `mirror` and `size`.
+    entry: its `url`, and where known `mirror` and `size`; the others as for `download`.
     """
     problems = []
     for address in filter(None, (entry["url"], entry.get("mirror"))):
         fetch = _Fetch(address, Path(), entry, timeout_seconds, user_agent)
         try:
-            fetch.ask()
-            return ""
+            fetch.ask(attempts, wait_seconds)
+            return None
         except DownloadError as error:
-            problems.append(str(error))
-    return "\n".join(problems)
+            problems.append(error)
+    busy = any(isinstance(problem, BusyError) for problem in problems)
+    return (BusyError if busy else DownloadError)("\n".join(map(str, problems)))
 
 
 class _Fetch:
@@ -170,20 +180,30 @@ class _Fetch:
                     advice = resume if have else "Run again later."
                     text = f"{failure}, {attempts} times in a row. {advice}"
                     raise self._error(text) from None
-                pause = max(wait_seconds * 2.0 ** (failures - 1), failure.after)
-                pause = min(pause, LONGEST_WAIT_SECONDS)
-                logger.warning("%s: %s; again in %.0f s", self._public, failure, pause)
-                time.sleep(pause)
+                self._pause(failure, wait_seconds * 2.0 ** (failures - 1))
 
-    def ask(self) -> None:
+    def ask(self, attempts: int, wait_seconds: float) -> None:
         """Look at an answer's head, and read nothing of it. Raises DownloadError."""
-        try:
-            with self._get() as response:
-                self._accept(response, 0)
-        except requests.RequestException as error:
-            raise self._error(type(error).__name__) from None
-        except TransientError as failure:
-            raise self._error(str(failure)) from None
+        for failures in range(1, attempts + 1):
+            try:
+                with self._get() as response:
+                    self._accept(response, 0)
+                return
+            except PASSING_ERRORS as error:
+                kind, failure = DownloadError, TransientError(type(error).__name__)
+            except requests.RequestException as error:
+                raise self._error(type(error).__name__) from None
+            except TransientError as error:
+                kind, failure = BusyError, error
+            if failures < attempts:
+                self._pause(failure, wait_seconds * 2.0 ** (failures - 1))
+        raise kind(f"{self._public}: {failure}, {attempts} times in a row")
+
+    def _pause(self, failure: TransientError, seconds: float) -> None:
+        """Sleep as long, or as the server asks for."""
+        seconds = min(max(seconds, failure.after), LONGEST_WAIT_SECONDS)
+        logger.warning("%s: %s; again in %.0f s", self._public, failure, seconds)
+        time.sleep(seconds)
 
     def _error(self, text: str) -> DownloadError:
         return DownloadError(f"{self._public}: {text}")
