@@ -137,6 +137,8 @@ def test_the_example_shows_what_answers_add_to_the_caption():
     assert added["Answer 1"] == added["Answer 3"] == DASH  # dog and rain stand in the caption
     asked = table1_table(table1_long(made.example(backend="openai", model="gpt-9"), scale="x"))
     assert "language model gpt-9" in asked.caption
+    assert "19,195 captions were asked for: 12 got none" in asked.caption
+    assert "95,915 as they came and 71,000 that keep" in asked.caption
 
 
 def test_leaks_are_compared_query_by_query():
