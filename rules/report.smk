@@ -4,6 +4,8 @@ import csv
 import json
 from contextlib import nullcontext
 
+from snakemake.settings.types import DeploymentMethod
+
 from triptych.planning import RUNS
 from triptych.studies import page_input
 
@@ -128,7 +130,9 @@ rule report_page:
         "../envs/report.yaml"
     params:
         scale=SCALE,
-        studies={name: (study.facts(), study.page[1]) for name, study in STUDIES.items()},
+        studies={
+            name: (study.facts(), study.page[1]) for name, study in STUDIES.items()
+        },
         provenance=module_param("results/provenance"),
         code=code("report_page"),
     script:
@@ -153,8 +157,13 @@ def show_missing():
     listing = Path(".snakemake/triptych/missing.json")
     listing.parent.mkdir(parents=True, exist_ok=True)
     listing.write_text(json.dumps({"jobs": listed, "runs": RUNS}))
-    environments = [job.conda_env for job in jobs if job.rule.name == "report_page"]
-    address = environments[0].address if any(environments) else None
+    with_conda = (
+        DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
+    )
+    pages = (
+        [job for job in jobs if job.rule.name == "report_page"] if with_conda else []
+    )
+    address = pages[0].conda_env.address if pages else None
     shell(
         "{python} -m triptych.apps.missing {listing} || echo 'What is missing, and why: "
         "triptych plan --missing, with the --configfile of this run'",

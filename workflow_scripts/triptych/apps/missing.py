@@ -37,18 +37,18 @@ def show_missing(jobs: Sequence[Job], runs: Sequence[Mapping[str, Any]]) -> None
     gaps, failed = gaps_of(jobs, Path())
     same = bool(runs) and all(run["config"] == runs[0]["config"] for run in runs)
     rest = rest_of(jobs, failed, runs[0]) if same else ""
-    print(missing_page(jobs, gaps, rest, Path()))
+    print(missing_page(jobs, Path(), rest))
     [page] = [job.outputs[0] for job in jobs if job.rule == PAGE and same] or [""]
     if page:
         print(f"\nWhat was made: {_write_partial(page.removesuffix(REPORT), gaps, rest, runs[0])}")
 
 
-def missing_page(jobs: Sequence[Job], gaps: Sequence[Gap], rest: str, root: Path) -> str:
-    """Text with the number of jobs that a run has not made, and its gaps, pictures included.
+def missing_page(jobs: Sequence[Job], root: Path, rest: str = "") -> str:
+    """Text with the number of jobs that a run in `root` has not made, its gaps, and pictures.
 
-    rest: as of `Page`.
+    jobs: as of `show_missing`. rest: as of `Page`.
     """
-    lines = []
+    lines, gaps = [], gaps_of(jobs, root)[0]
     if jobs:
         failed = {job for gap in gaps for job in gap.errors}
         lines.append(f"{len(jobs)} jobs are missing. Of them {len(failed)} failed:")
@@ -81,7 +81,7 @@ def gaps_of(jobs: Sequence[Job], root: Path) -> tuple[list[Gap], list[int]]:
     names = [f"{job.rule}: {', '.join(job.outputs[:1])}" for job in jobs]
     gaps = [
         Gap(files[failed], {names[number]: errors[number] for number in sorted(failed)})
-        for failed in sorted(files, key=lambda failed: (len(failed), sorted(failed)))
+        for failed in sorted(files, key=lambda failed: (not failed, len(failed), sorted(failed)))
     ]
     return gaps, sorted(frozenset().union(*files))
 

@@ -207,7 +207,7 @@ class Gap:
     @property
     def products(self) -> list[str]:
         """The names of the figures, tables and other products among the files."""
-        return list(dict.fromkeys(product_name(file) for file in self.files if is_shown(file)))
+        return sorted({product_name(file) for file in self.files if is_shown(file)})
 
 
 def product_name(file: str) -> str:
