@@ -26,7 +26,7 @@ from run import clean_environment, copy_checkout, serving
 from sources import make_rl, make_style, real_sources
 
 from triptych.apps.listing import listed_jobs
-from triptych.apps.missing import missing_page, rest_of, gaps_of
+from triptych.apps.missing import gaps_of, missing_page, rest_of
 from triptych.style.data.missing import missing_among, missing_reason
 
 REAL = {
