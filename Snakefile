@@ -47,5 +47,6 @@ rule all:
 
 
 onerror:
-    if workflow.is_main_process:
-        show_missing()
+    print(
+        "What is missing, and why: triptych plan --missing, with this run's --configfile"
+    )

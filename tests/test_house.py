@@ -30,10 +30,9 @@ ORDER = {
     "demo": 3,
     "studies": 4,
     "scale": 5,
-    "page": 6,
     "planning": 6,
-    "apps": 7,
-    "cli": 8,
+    "apps": 6,
+    "cli": 7,
 }
 """What may import what: only packages with a lower number, and a package itself."""
 

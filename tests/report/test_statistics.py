@@ -83,8 +83,8 @@ def test_a_ratio_of_five_paired_seeds_is_covered_as_often_as_the_interval_says()
     assert AT_LEAST <= _coverage(intervals, 0.9) <= 0.97
 
 
-@pytest.mark.parametrize("spreads", [(8, 8, 8), (1, 10, 0.5)])
-def test_the_mean_over_all_tasks_is_covered_as_often_as_its_interval_says(spreads):
+def _coverage_over_tasks(spreads):
+    """Coverage of `stratified_interval` where three tasks' runs have these standard deviations."""
     generator = np.random.default_rng(10)
 
     def runs(size):
@@ -94,7 +94,18 @@ def test_the_mean_over_all_tasks_is_covered_as_often_as_its_interval_says(spread
     pooled = np.concatenate(runs((40_000, SEEDS)), axis=1)
     truth = scipy.stats.trim_mean(pooled, 0.25, axis=1).mean()
     intervals = (stratified_interval(runs(SEEDS), resamples=300) for _ in range(1500))
-    assert AT_LEAST <= _coverage(intervals, truth) <= 0.975
+    return _coverage(intervals, truth)
+
+
+@pytest.mark.parametrize("spreads", [(8, 8, 8), (1, 10, 0.5)])
+def test_the_mean_over_all_tasks_is_covered_as_often_as_its_interval_says(spreads):
+    assert AT_LEAST <= _coverage_over_tasks(spreads) <= 0.975
+
+
+def test_the_mean_over_all_tasks_is_covered_in_91_of_100_where_only_an_outer_task_varies():
+    """As docs/results.md says: Satterthwaite's degrees of freedom do not make up for it."""
+    covered = [_coverage_over_tasks(spreads) for spreads in ((8, 0, 0), (0, 0, 8))]
+    assert np.mean(covered) == pytest.approx(0.91, abs=0.01)
 
 
 @pytest.mark.parametrize("spreads", [(0, 0, 1), (1, 3, 1), (1, 1, 0.1)])

@@ -315,8 +315,9 @@ CLAIMS = (
         "A pair whose projections have a hidden layer (audio_models: projection_hidden) minus the "
         "same pair with linear ones, both fine-tuned with GPT captions from the first seed: the "
         "95% interval of the difference in mAP@10 does not lie above 0. A wide interval says "
-        "little, so it is shown. What the report's initial experiments were trained on isn't said: "
-        "Clotho alone is enough.",
+        "little, so it is shown. Each is trained once and the interval is over recordings: it "
+        "holds no noise between trainings. What the report's initial experiments were trained on "
+        "isn't said: Clotho alone is enough.",
         (
             *_NEEDS,
             AtLeast("twins", "such a pair beside its twin (config/projection.yaml has one)", 1),
