@@ -47,6 +47,5 @@ rule all:
 
 
 onerror:
-    print(
-        "What is missing, and why: triptych plan --missing, with this run's --configfile"
-    )
+    if workflow.is_main_process:
+        show_missing()

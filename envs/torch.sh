@@ -10,7 +10,8 @@ answers() {  # as uv would install from there; it changes nothing
     --no-deps --torch-backend cpu "$(grep -o '^torch==[0-9.]*' "$lock")" >/dev/null 2>&1
 }
 
-needed=580  # the oldest driver for CUDA 13, which the lock has
+doctor=$(dirname "$0")/../workflow_scripts/triptych/apps/doctor.py
+needed=$(sed -n 's/^DRIVER = //p' "$doctor")  # the oldest driver for CUDA 13, which the lock has
 driver=$(nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null | head -n 1) || driver=
 old="the NVIDIA driver here is $driver, and the locked PyTorch needs $needed or later: update it, or
 see \"An older driver\" in docs/scales.md"
@@ -35,6 +36,7 @@ case $choice in
       choice=cpu why=$none
     else
       choice=cuda why="PyTorch's index of CPU builds, 2.4 GB, does not answer"
+      [ "$none" != "$old" ] || why="$why; it will not run on a GPU: $old"
     fi
     ;;
 esac

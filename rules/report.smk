@@ -1,11 +1,14 @@
 """A name for each product; claims and the page, from the tidy files of all studies."""
 
 import csv
+import json
 from contextlib import nullcontext
 
+from snakemake.settings.types import DeploymentMethod
+
+from triptych.planning import RUNS
 from triptych.studies import page_input
 
-REPORT_FIGURES = [name for study in STUDIES.values() for name in study.figures]
 TEMPLATES = "workflow_scripts/triptych/report/templates"
 TEMPLATE_NAMES = ["page.html.j2", "table.html.j2", "style.css"]
 
@@ -114,13 +117,7 @@ rule report_page:
     """The page that shows everything: results/report.html."""
     input:
         **{n: module_input(files) for n, files in page_input(STUDIES).items()},
-        figures=expand("results/figures/{name}.svg", name=REPORT_FIGURES),
-        captions=[shipped(f"resources/captions/{name}.rst") for name in REPORT_FIGURES],
         claims="results/claims.csv",
-        published_claims=[
-            shipped(f"resources/published/{n}_claims.csv") for n in STUDIES
-        ],
-        sources=shipped("resources/sources.yaml"),
         colophon=shipped("docs/colophon.md"),
         templates=[shipped(f"{TEMPLATES}/{name}") for name in TEMPLATE_NAMES],
     output:
@@ -132,19 +129,47 @@ rule report_page:
     conda:
         "../envs/report.yaml"
     params:
-        subtitle=(
-            "A rehearsal: every rule has run, on made-up inputs. No number below means anything."
-            if SCALE == "rehearsal"
-            else "Three machine-learning papers, reproduced by one workflow. What is called "
-            "published is the papers'; every other number was computed by this run."
-        ),
         scale=SCALE,
-        facts={name: study.facts() for name, study in STUDIES.items()},
-        settings={name: study.page[1] for name, study in STUDIES.items()},
+        studies={
+            name: (study.facts(), study.page[1]) for name, study in STUDIES.items()
+        },
         provenance=module_param("results/provenance"),
         code=code("report_page"),
     script:
         "../workflow_scripts/report/page.py"
+
+
+def show_missing():
+    """Print what a run has not made, and why, and write a page of what it has, in the page's
+    environment."""
+    jobs = [job for job in workflow.dag.needrun_jobs() if job.output]
+    listed = [
+        {
+            "rule_name": job.rule.name,
+            "benchmark": job.benchmark and str(job.benchmark),
+            "threads": 1,
+            "resources": {},
+            "wildcards": dict(job.wildcards.items()),
+            **{n: [*map(str, getattr(job, n))] for n in ("input", "output", "log")},
+        }
+        for job in jobs
+    ]
+    listing = Path(".snakemake/triptych/missing.json")
+    listing.parent.mkdir(parents=True, exist_ok=True)
+    listing.write_text(json.dumps({"jobs": listed, "runs": RUNS}))
+    with_conda = (
+        DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
+    )
+    pages = (
+        [job for job in jobs if job.rule.name == "report_page"] if with_conda else []
+    )
+    address = pages[0].conda_env.address if pages else None
+    shell(
+        "{python} -m triptych.apps.missing {listing} || echo 'What is missing, and why: "
+        "triptych plan --missing, with the --configfile of this run'",
+        python="python" if address else sys.executable,
+        conda_env=address,
+    )
 
 
 rule report_manifest:

@@ -164,6 +164,7 @@ rule style_prepare_painting:
         "../envs/style.yaml"
     params:
         longest=STYLE.config["longest_painting"],
+        own=lambda w: STYLE.config["paintings"][w.painting]["source"] == "path",
         code=code("style_prepare_painting"),
     script:
         "../workflow_scripts/style/prepare_painting.py"

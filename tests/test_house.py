@@ -30,9 +30,10 @@ ORDER = {
     "demo": 3,
     "studies": 4,
     "scale": 5,
+    "page": 6,
     "planning": 6,
-    "apps": 6,
-    "cli": 7,
+    "apps": 7,
+    "cli": 8,
 }
 """What may import what: only packages with a lower number, and a package itself."""
 

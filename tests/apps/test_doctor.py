@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from triptych.apps import doctor
-from triptych.apps.doctor import FAILS, LIMITED, WORKS
+from triptych.apps.doctor import DRIVER, FAILS, LIMITED, WORKS
 from triptych.cli import main
 
 
@@ -44,17 +44,32 @@ def test_room_on_the_disk_is_measured_by_what_needs_it(monkeypatch, capsys, giga
     assert line.startswith(status) and f" {gigabytes:,} GB free" in line
 
 
+NEW, OLD = f"{DRIVER}.65.06", f"{DRIVER - 1}.99"
+ABSENT = "ModuleNotFoundError: No module named 'torch'"
+
+
 @pytest.mark.parametrize(
-    ("finds", "computes", "status"),
-    [(False, False, LIMITED), (True, True, WORKS), (True, False, FAILS)],
+    ("driver", "error", "status", "named"),
+    [
+        (None, ABSENT, LIMITED, "finds none"),
+        (NEW, None, WORKS, "NVIDIA A100"),
+        (NEW, "no kernel", FAILS, "no kernel"),
+        (NEW, ABSENT, WORKS, "PyTorch isn't"),
+        (OLD, ABSENT, FAILS, f"needs driver {DRIVER} or later"),  # before anything is downloaded
+        (OLD, "driver too old", FAILS, f"needs driver {DRIVER} or later"),
+        (OLD, None, WORKS, "NVIDIA A100"),  # another PyTorch than the locked one
+    ],
 )
-def test_a_gpu_works_when_pytorch_computes_on_it(tmp_path, monkeypatch, finds, computes, status):
+def test_a_gpu_works_when_pytorch_computes_on_it_or_its_driver_is_new_enough(
+    tmp_path, monkeypatch, driver, error, status, named
+):
     monkeypatch.setenv("PATH", str(tmp_path))
-    for name, works in (("nvidia-smi", finds), ("python", computes)):
+    smi = f"echo '{driver}, NVIDIA A100, 81920 MiB'" if driver else "exit 9"
+    python = f'echo "{error}" >&2; exit 1' if error else "exit 0"
+    for name, text in (("nvidia-smi", smi), ("python", python)):
         file = tmp_path / name
-        file.write_text(f"#!/bin/sh\necho 'NVIDIA A100'; echo 'no kernel' >&2; exit {not works:d}")
+        file.write_text(f"#!/bin/sh\n{text}\n")
         file.chmod(0o755)
     monkeypatch.setattr(doctor.sys, "executable", str(tmp_path / "python"))
     found = doctor.gpu()
-    assert found.status == status
-    assert ("NVIDIA A100" in found.text, "no kernel" in found.text) == (finds, status == FAILS)
+    assert found.status == status and named in found.text

@@ -11,14 +11,12 @@ from triptych.apps.plan import (
     COSTS,
     Cost,
     measured,
-    missing_page,
     page,
     read_costs,
     wall_seconds,
 )
 from triptych.cli import main
 from triptych.scale import FILES, REHEARSAL
-from triptych.style.data.missing import write_missing
 
 ROOT = Path(__file__).parents[2]
 DOWNLOAD = Job("rl_download", (), ("results/data.hdf5",), "results/benchmarks/rl_download/data.tsv")
@@ -65,22 +63,6 @@ def test_what_has_finished_with_this_config_counts_by_its_own_benchmark(tmp_path
     left = [DOWNLOAD], []  # it must run again
     monkeypatch.setattr("triptych.apps.plan.listed_jobs", lambda *_, **__: left)
     assert dict(measured(tmp_path, JOBS, [])) == {1: {"s": "12.5", "max_rss": "700"}}
-
-
-def test_what_is_missing_is_listed_with_the_error_of_each_job_that_failed(tmp_path):
-    failed, waiting = (
-        Job("rl_train", (), ("a",), "", log="results/logs/a.log"),
-        Job("rl_draw", (), ("b",), "", log="results/logs/b.log"),
-    )
-    log = tmp_path / failed.log
-    log.parent.mkdir(parents=True)
-    log.write_text("begun\nTraceback (most recent call last):\n  File x\nValueError: no key\n")
-    write_missing(tmp_path / "results/style/paintings/waves.png", "waves", "it is too small")
-    page = missing_page([failed, waiting], tmp_path)
-    assert re.findall("2 jobs|1 failed|rl_train: a|ValueError: no key|waves|too small", page) == [
-        *("2 jobs", "1 failed", "rl_train: a", "ValueError: no key", "waves", "too small")
-    ]
-    assert "rl_draw" not in page and missing_page([], tmp_path / "results") == "Nothing is missing."
 
 
 @pytest.mark.parametrize("scale", FILES)

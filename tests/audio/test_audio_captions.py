@@ -381,6 +381,9 @@ def test_published_captions_never_stop_the_study_and_what_is_left_out_is_told(
     assert "7 of 35 new captions are good (28 banned word)" in caplog.text
     usage = read(tmp_path, "usage").iloc[0]
     assert (usage["backend"], usage["model"]) == ("authors", "gpt-3.5-turbo")
+    example = json.loads((tmp_path / "example.json").read_text(encoding="utf-8"))
+    counts = [example[name] for name in ("asked", "without", "new", "good")]
+    assert counts == [12, 5, 35, 7]  # as the page tells them
 
 
 def test_a_file_of_another_data_set_is_refused(tmp_path):

@@ -108,7 +108,7 @@ def test_a_bomb_is_refused_and_fills_no_memory(sandbox):
     said = ("bomb.png", "make it smaller")
     sandbox.command_refuses("stylize", "bomb.png", *COMMAND, "-o", "x.png", said=said)
     given, output = {"image": "bomb.png"}, Named("results/p.png")
-    sandbox.refuses("style_prepare_painting", given, output, "bomb.png", longest=99)
+    sandbox.refuses("style_prepare_painting", given, output, "bomb.png", longest=99, own=True)
     assert tracemalloc.get_traced_memory()[1] < side / 50  # less than a fiftieth of one row
     tracemalloc.stop()
     sandbox.check()
@@ -120,7 +120,9 @@ def test_a_broken_picture_is_refused_by_the_rules_that_need_it(sandbox, folder, 
     if name == "a folder":
         path.mkdir()
     given = {"image": path}
-    sandbox.refuses("style_prepare_painting", given, Named("results/p.png"), name, longest=None)
+    sandbox.refuses(
+        "style_prepare_painting", given, Named("results/p.png"), name, longest=None, own=True
+    )
     sandbox.refuses("style_prepare_content", given, Named("results/c.png"), name, size=None)
     arguments = ("photographs/upper case.PNG", "--optimize", "--style", path, "-o", "x.png")
     sandbox.command_refuses("stylize", *arguments, said=(name,))

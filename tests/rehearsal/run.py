@@ -33,7 +33,7 @@ from broken_sources import break_sources, lost_outputs
 from sources import ROOT, Sources, make_rl, make_style, real_sources
 
 from triptych.apps.listing import Job, listed_jobs
-from triptych.apps.plan import missing_page
+from triptych.apps.missing import missing_page
 from triptych.scale import BEYOND, FILES, PAPER
 
 COPIED = ("Snakefile", "config.yaml", "config", "rules", "workflow_scripts", "envs", "profiles")

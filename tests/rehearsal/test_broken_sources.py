@@ -26,7 +26,7 @@ from run import clean_environment, copy_checkout, serving
 from sources import make_rl, make_style, real_sources
 
 from triptych.apps.listing import listed_jobs
-from triptych.apps.plan import missing_page
+from triptych.apps.missing import gaps_of, missing_page, rest_of
 from triptych.style.data.missing import missing_among, missing_reason
 
 REAL = {
@@ -80,14 +80,14 @@ def checkout(tmp_path_factory):
             command, cwd=checkout, env=environment, capture_output=True, text=True
         )
     assert done.returncode == 1
-    assert "triptych plan --missing" in done.stdout + done.stderr
+    assert "jobs are missing. Of them 2 failed" in done.stdout + done.stderr
     return checkout
 
 
 @pytest.mark.long  # a process for each job of the papers' graph
 def test_all_that_can_be_made_is_made_and_one_list_says_what_is_missing_and_why(checkout):
     overlays = [checkout / name for name in CONFIG]
-    jobs = listed_jobs(checkout, overlays=overlays)[0]
+    jobs, (run,) = listed_jobs(checkout, overlays=overlays)
     everything = listed_jobs(checkout, "--forceall", overlays=overlays)[0]
     assert {job.outputs for job in jobs} == lost_outputs(everything)
     missing = {name for job in jobs for name in job.outputs}
@@ -95,7 +95,7 @@ def test_all_that_can_be_made_is_made_and_one_list_says_what_is_missing_and_why(
     assert all((checkout / name).exists() for name in made)
     assert not any((checkout / name).exists() for name in missing)
     assert f"results/rl/{MIRRORED_TASK}/d4rl.hdf5" in made
-    page = missing_page(jobs, checkout)
+    page = missing_page(jobs, checkout, rest_of(jobs, gaps_of(jobs, checkout)[1], run))
     print(page)
     errors = re.findall(r"^(\w+): (\S+)\n((?:  .*\n?)+)", page, re.M)
     assert {rule: output for rule, output, _ in errors} == FAILED
@@ -104,6 +104,9 @@ def test_all_that_can_be_made_is_made_and_one_list_says_what_is_missing_and_why(
     assert f"{DOWN}/mirror.hdf5" in told["rl_download"]
     assert "404" in told["audio_download"] and GONE in told["audio_download"]
     assert f"{len(jobs)} " in page.splitlines()[0]
+    assert re.search(r"^  Missing: .*rl_figure1, .*rl_verdicts", page, re.M)
+    assert re.search(r"^  Missing: .*audio_table2, .*audio_verdicts", page, re.M)
+    assert f"{DOWN_TASK}: null" in page and "audiocaps: {source: none}" in page
 
 
 @pytest.mark.long

@@ -271,6 +271,10 @@ def example(*, backend="template", model="") -> dict:
             "The barking of a dog sounds through the thundering rain.",
             "Two barks of a dog come through falling rain.",
         ],
+        "asked": 19_195,
+        "without": 12,
+        "new": 95_915,
+        "good": 71_000,
     }
 
 

@@ -26,7 +26,7 @@ from triptych.report.timings import duration
 from triptych.rl.report.claims import CLAIMS
 from triptych.rl.report.inference import latency_long
 from triptych.rl.report.memory import table1_long
-from triptych.rl.report.page import KEYS, TITLES, rl_sections
+from triptych.rl.report.page import PARTS, rl_sections
 from triptych.rl.report.scores import run_scores
 from triptych.rl.report.sensors import inputs_long
 from triptych.rl.report.tables import POINTS, comparisons_long, scores_long, variants_long
@@ -147,12 +147,13 @@ def test_the_offline_rl_study_shows_its_figures_and_whose_data_they_are_of():
         "datasets": synthetic.datasets(),
     }
     settings = {"variants": synthetic.VARIANTS}
-    figures = {name: PageFigure(name, title, "", "data:,") for name, title in TITLES.items()}
+    titles = {name: title for part in PARTS.values() for name, title in part.figures.items()}
+    figures = {name: PageFigure(name, title, "", "data:,") for name, title in titles.items()}
     shown = rl_sections(frames, settings, figures)
     elements = Elements(page(sections=shown))
     tables = {"rl_table1", "rl_scores", "rl_variants", "rl_datasets"}
-    assert {part.anchor for part in shown} <= set(KEYS)
-    assert {attrs.get("id") for _, attrs in elements.seen} >= set(TITLES) | tables
+    assert {part.anchor for part in shown} <= set(PARTS)
+    assert {attrs.get("id") for _, attrs in elements.seen} >= set(titles) | tables
     assert "easier to clone" in elements.text
     frames["datasets"] = synthetic.datasets("d4rl")
     assert (
@@ -267,7 +268,7 @@ def test_time_is_that_of_snakemakes_benchmarks_and_of_earlier_attempts(records):
 
 @pytest.mark.parametrize("name", studies())
 def test_keys_named_below_figures_are_keys_of_the_config(name):
-    keys = [key for section in studies()[name].KEYS.values() for key in section]
+    keys = [key for part in studies()[name].PARTS.values() for key in part.keys]
     config = completed(read_yaml(RESOURCES.parent / "config.yaml"), RESOURCES.parent)
     for key in keys:
         value = config

@@ -7,6 +7,7 @@ import pytest
 import synthetic_style as made
 from download_server import Behaviour, serving, status
 from matplotlib.text import Text
+from PIL import Image
 from random_networks import network
 from stand_in import Named, run
 
@@ -79,6 +80,19 @@ def test_the_other_photographs_are_stylised_and_figures_name_the_missing_one():
     figure = styles_figure(Shown(styles_long(runs, ["lake"], scale="custom"), files))
     shown = [text.get_text() for text in figure.findobj(Text)]
     assert "Missing: city. answered 404" in shown and "Lake" in shown
+
+
+@pytest.mark.parametrize(("size", "reason"), [((80, 60), "80x60 pixels"), ((90, 90), "one colour")])
+def test_a_downloaded_painting_that_cannot_be_used_stands_alone_and_ones_own_is_an_error(
+    capsys, size, reason
+):
+    Image.new("RGB", size, "red").save("downloaded", "PNG")
+    output = Named("results/style/paintings/scream.png")
+    run("style_prepare_painting", {"painting": "downloaded"}, output, longest=None, own=False)
+    assert reason in missing_reason(output[0])
+    assert "goes on without it" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        run("style_prepare_painting", {"painting": "downloaded"}, output, longest=None, own=True)
 
 
 def test_an_experiment_leaves_out_the_images_of_a_missing_painting():

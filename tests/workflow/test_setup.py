@@ -1,12 +1,13 @@
 """Which PyTorch `make setup` takes by itself, on machines that a PATH makes up."""
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from triptych.apps.doctor import DRIVER
 
 ROOT = Path(__file__).parents[2]
 UV = """#!/bin/sh
@@ -35,8 +36,7 @@ def chosen(folder, uv, choice="auto", driver=None):
     return done.stdout.strip(), done.stderr
 
 
-OLDEST = int(re.search(r"^needed=(\d+)", (ROOT / "envs" / "torch.sh").read_text(), re.M)[1])
-NEW, OLD = f"{OLDEST}.65.06", f"{OLDEST - 1}.65.06"
+NEW, OLD = f"{DRIVER}.65.06", f"{DRIVER - 1}.65.06"
 """Drivers that run the locked CUDA, and do not."""
 
 
@@ -49,6 +49,7 @@ NEW, OLD = f"{OLDEST}.65.06", f"{OLDEST - 1}.65.06"
         (NEW, "cpu", False, "cpu"),
         (None, "cuda", True, "cuda"),
         (OLD, "auto", True, "cpu"),
+        (OLD, "auto", False, "cuda"),
         (OLD, "cuda", True, ""),
     ],
 )
@@ -59,7 +60,7 @@ def test_pytorch_is_without_cuda_where_no_card_is_and_its_index_answers(
     found, why = chosen(tmp_path, uv, choice, driver)
     assert found == expected
     assert ("about 2.4 GB" in why) == (expected == "cpu")
-    assert (OLD in why and str(OLDEST) in why) == (driver == OLD)
+    assert (OLD in why and str(DRIVER) in why) == (driver == OLD)
 
 
 def test_an_index_that_cannot_be_reached_does_not_answer(tmp_path):

@@ -1,17 +1,17 @@
 """The papers: the one list through which rules, page, claims, plan and command line reach them.
 
 Each has the same two modules for all others to ask. `workflow` says what its rules ask, from
-config. `study` has a TITLE, the PAPER's (Markdown), its CLAIMS, the TITLES of its figures, KEYS of
-the config by the section of the page that they shape, and functions of the files and settings that
-`workflow` names: `verdicts` on each claim, `glance` (its part of the first screen), `sections` of
-the page; and `predictions`, the unmet needs of each claim for a run that has not begun. Its rules
-stand in rules/<name>.smk.
+config, and may have `without`: the config that leaves out what jobs that can't run are of. `study`
+has a TITLE, the PAPER's (Markdown), its CLAIMS, the PARTS of its page by anchor, and functions of
+the files and settings that `workflow` names: `verdicts` on each claim, and `glance` (its part of
+the first screen) and `sections` of the page, for which files may be missing; and `predictions`,
+the unmet needs of each claim for a run that has not begun. Its rules stand in rules/<name>.smk.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from triptych.report.files import named_files
+from triptych.report.files import Files
 
 if TYPE_CHECKING:  # Snakemake needs NAMES and no pandas
     from triptych.report.claims import Unmet
@@ -65,19 +65,23 @@ def predictions(config: Mapping[str, Any], sources: Mapping[str, Any]) -> "dict[
 
 
 def page_input(workflows: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Input of the page: each study's files, by the study's name and theirs."""
+    """Input of the page: each study's files, by the study's name and theirs; figures, and what the
+    repository has about them and the claims."""
+    figures = [name for workflow in workflows.values() for name in workflow.figures]
     return {
-        f"{name}_{key}": paths
-        for name, workflow in workflows.items()
-        for key, paths in workflow.page[0].items()
+        **{
+            f"{name}_{key}": paths
+            for name, workflow in workflows.items()
+            for key, paths in workflow.page[0].items()
+        },
+        "figures": [f"results/figures/{name}.svg" for name in figures],
+        "captions": [f"resources/captions/{name}.rst" for name in figures],
+        "published_claims": [f"resources/published/{name}_claims.csv" for name in workflows],
+        "sources": ["resources/sources.yaml"],
     }
 
 
-def page_files(name: str, files: Mapping[str, Any]) -> dict[str, list[str]]:
+def page_files(name: str, files: Files) -> dict[str, Sequence[str]]:
     """A study's files in the input of the page."""
     prefix = f"{name}_"
-    return {
-        key.removeprefix(prefix): paths
-        for key, paths in named_files(files).items()
-        if key.startswith(prefix)
-    }
+    return {key.removeprefix(prefix): files[key] for key in files if key.startswith(prefix)}

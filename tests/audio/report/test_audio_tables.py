@@ -17,7 +17,7 @@ from triptych.audio.report.figures import (
     trainings_figure,
     trainings_long,
 )
-from triptych.audio.report.page import KEYS, TITLES, audio_sections
+from triptych.audio.report.page import PARTS, audio_sections
 from triptych.audio.report.tables import RUN, table2_long, table2_tables
 from triptych.audio.report.tables_leaks import leaks_long, leaks_tables
 from triptych.audio.report.tables_others import table1_long, table1_table
@@ -143,6 +143,8 @@ def test_the_example_shows_what_answers_add_to_the_caption():
     assert added["Answer 1"] == added["Answer 3"] == DASH  # dog and rain stand in the caption
     asked = table1_table(table1_long(made.example(backend="openai", model="gpt-9"), scale="x"))
     assert "language model gpt-9" in asked.caption
+    assert "19,195 captions were asked for: 12 got none" in asked.caption
+    assert "95,915 as they came and 71,000 that keep" in asked.caption
 
 
 def test_leaks_are_compared_query_by_query():
@@ -225,18 +227,18 @@ def test_each_training_is_a_line_and_the_main_pairs_are_in_front():
 @pytest.mark.parametrize("paper", [False, True], ids=["demo", "paper"])
 def test_the_page_shows_every_product_once_and_says_what_was_made_up(paper):
     run = made_run(paper=paper)
+    titles = {name: title for part in PARTS.values() for name, title in part.figures.items()}
+    frames = {"table1": table1_long(made.example(), scale="x"), "table2": run.table2}
     sections = audio_sections(
-        figures={name: PageFigure(name, title, "", "data:,") for name, title in TITLES.items()},
-        table1=table1_long(made.example(), scale="x"),
-        table2=run.table2,
-        leaks=leaks(run),
-        study=run.study,
+        {name: PageFigure(name, title, "", "data:,") for name, title in titles.items()},
+        {**frames, "leaks": leaks(run)},
+        run.study,
     )
     elements = Elements(page(sections=sections))
-    assert {part.anchor for part in sections} == set(KEYS)
+    assert {part.anchor for part in sections} == set(PARTS)
     ids = [attrs["id"] for _, attrs in elements.seen if attrs.get("id")]
     tables = ("audio_table1", "audio_table2", "audio_leaks")
-    for name in (*TITLES, *tables, "audio_table2_published", "audio_leaks_ledger"):
+    for name in (*titles, *tables, "audio_table2_published", "audio_leaks_ledger"):
         assert name in ids
     assert len(ids) == len(set(ids)) and not elements.open
     for text in (

@@ -27,6 +27,8 @@ MEMORY_GB = {"the demo": 4, "config/paper.yaml": 32}
 UNQUOTED = re.compile(r"""[\s'"()&;<>|$`\\*?\[\]#~!{}:]""")
 """Characters that end or change a path where a shell or PYTHONPATH has it unquoted: Snakemake hands
 the interpreter to a shell so (snakemake#2645)."""
+DRIVER = 580
+"""Oldest NVIDIA driver for CUDA 13, which the locked PyTorch has; envs/torch.sh reads it here."""
 ON_GPU = "import torch; print(torch.ones(2, device='cuda').sum().item())"
 
 
@@ -82,8 +84,9 @@ def _room(name: str, text: str, available: float, needed: Mapping[str, float]) -
 
 
 def gpu() -> Finding:
-    """The GPU, and whether PyTorch adds on it."""
-    query = ["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"]
+    """The GPU, and whether PyTorch adds on it; before it is installed, whether the driver is new
+    enough for the locked one."""
+    query = ["nvidia-smi", "--query-gpu=driver_version,name,memory.total", "--format=csv,noheader"]
     try:
         card = subprocess.run(query, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
@@ -92,8 +95,16 @@ def gpu() -> Finding:
     tried = subprocess.run([sys.executable, "-c", ON_GPU], capture_output=True, text=True)
     if tried.returncode == 0:
         return Finding("GPU", WORKS, card)
+    version = card.partition(".")[0]
+    if version.isdigit() and int(version) < DRIVER:
+        needs = f"the locked PyTorch needs driver {DRIVER} or later"
+        return Finding(
+            "GPU", FAILS, f"{card}; {needs}", "update it, or docs/scales.md, An older driver"
+        )
     reason = (tried.stderr.strip().splitlines() or ["it gives no reason"])[-1]
-    do = "docs/scales.md, An older driver; or rm -r .venv and make setup TORCH=cuda"
+    if "No module named" in reason:
+        return Finding("GPU", WORKS, f"{card}; PyTorch isn't in this environment")
+    do = "rm -r .venv and make setup TORCH=cuda"
     return Finding("GPU", FAILS, f"{card}; PyTorch fails on it: {reason}", do)
 
 

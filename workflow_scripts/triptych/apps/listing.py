@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -28,6 +28,7 @@ class Job:
     threads: int = 1
     gpu: bool = False
     log: str = ""
+    wildcards: Mapping[str, str] = field(default_factory=dict)
 
 
 def listed_jobs(
@@ -57,7 +58,12 @@ def listed_jobs(
         )
         if done.returncode:
             raise InputError(f"Snakemake can't build the graph:\n{done.stdout.strip()[-2000:]}")
-        listed = json.loads(file.read_text(encoding="utf-8"))
+        return read_listing(file)
+
+
+def read_listing(file: Path) -> tuple[list[Job], list[dict[str, Any]]]:
+    """The jobs of a file of listed_jobs.py, and the runs."""
+    listed = json.loads(file.read_text(encoding="utf-8"))
     return [_job(about) for about in listed["jobs"]], listed["runs"]
 
 
@@ -72,6 +78,7 @@ def _job(about: Mapping[str, Any]) -> Job:
         threads=about["threads"],
         gpu=about["resources"].get("gpu", 0) > 0,
         log=log,
+        wildcards=about["wildcards"],
     )
 
 

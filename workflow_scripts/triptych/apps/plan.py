@@ -12,13 +12,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from textwrap import indent
 from typing import Any, NamedTuple
 
 from triptych.apps import check_workflow, command
 from triptych.apps.listing import ALL_CORES, Job, listed_jobs, needs_of
 from triptych.core.errors import InputError
-from triptych.style.data.missing import missing_among
 
 DESCRIPTION = """\
 What a run of the workflow will take, before it starts. Snakemake counts the jobs;
@@ -68,7 +66,9 @@ def add_commands(commands: Any) -> None:
     parser.add_argument("--configfile", nargs="*", type=Path, default=[], metavar="FILE", help=laid)
     parser.add_argument("--cores", type=int, default=os.cpu_count(), help="default: all")
     parser.add_argument(
-        "--missing", action="store_true", help="list what a run has not made, and why, instead"
+        "--missing",
+        action="store_true",
+        help="list what a run has not made, and why; write results/report-partial.html",
     )
     parser.add_argument("--gpus", type=int, default=1, help="where there are any (default: 1)")
 
@@ -78,7 +78,9 @@ def _plan(options: argparse.Namespace) -> int:
 
     check_workflow(root := Path.cwd())
     if options.missing:
-        print(missing_page(listed_jobs(root, overlays=options.configfile)[0], root))
+        from triptych.apps.missing import show_missing
+
+        show_missing(*listed_jobs(root, overlays=options.configfile))
         return 0
     jobs, config, source, scale = planned_run(root, options.configfile)
     known = nearest(config, source)
@@ -94,34 +96,6 @@ def _plan(options: argparse.Namespace) -> int:
         print(f"{word} config/beyond.yaml: {totals(jobs, costs_of(jobs, source, other))}.")
     print(claims_page(config, scale, source))
     return 0
-
-
-def missing_page(jobs: Sequence[Job], root: Path) -> str:
-    """Text with the number of jobs that a run has not made, and the error of each that failed.
-
-    jobs: those that Snakemake would still start in `root`.
-    """
-    errors = {job: failure(root / job.log) for job in jobs if job.log}
-    failed = {job: error for job, error in errors.items() if error}
-    lines = []
-    if jobs:
-        lines.append(f"{len(jobs)} jobs are missing. Of them {len(failed)} failed:")
-    for job, error in failed.items():
-        lines += [f"\n{job.rule}: {', '.join(job.outputs)}", indent(error, "  ")]
-    for folder in ("paintings", "contents"):
-        for name, reason in missing_among(root.glob(f"**/results/style/{folder}/*.png")).items():
-            lines.append(f"\nThe picture {name}, which figures and page leave out:\n  {reason}")
-    return "\n".join(lines) if lines else "Nothing is missing."
-
-
-def failure(log: Path) -> str:
-    """The error that ended a job, from its log; "" where none did."""
-    if not log.is_file():
-        return ""
-    text = log.read_text(encoding="utf-8", errors="replace")
-    _, traceback, error = text.rpartition("Traceback (most recent call last):")
-    lines = [line for line in error.splitlines() if line.strip() and not line.startswith("  ")]
-    return "\n".join(lines) if traceback else ""
 
 
 def costs_of(jobs: Sequence[Job], source: Path, scale: str) -> list[Cost]:

@@ -18,7 +18,7 @@ PAPER = (
     "*CP-JKU's submission to Task 6b of the DCASE2023 challenge: audio retrieval with PaSST and "
     "GPT-augmented captions* (Primus, Koutini and Widmer, 2023)"
 )
-TITLES, KEYS = page.TITLES, page.KEYS
+PARTS = page.PARTS
 SHOWN = ("table1", "table2", "leaks")
 
 
@@ -33,9 +33,9 @@ def predictions(workflow: Any, on_gpu: bool) -> dict[str, Unmet]:
     return predict(CLAIMS, planned_facts(workflow))
 
 
-def glance(files: Files, settings: Mapping[str, Any]) -> Glance:
-    """The study's part of the first screen."""
-    return page.glance(read_frames(files["table2"]))
+def glance(files: Files, settings: Mapping[str, Any]) -> Glance | None:
+    """The study's part of the first screen; None without Table 2."""
+    return page.glance(read_frames(files["table2"])) if files["table2"] else None
 
 
 def sections(
@@ -43,8 +43,8 @@ def sections(
 ) -> list[Section]:
     """The study's part of the page."""
     return page.audio_sections(
-        **{name: read_frames(files[name]) for name in SHOWN},
-        study=AudioStudy.read(**settings["study"]),
-        figures=figures,
-        submitted=bool(files.get("submissions")),
+        figures,
+        {name: read_frames(files[name]) for name in SHOWN if files[name]},
+        AudioStudy.read(**settings["study"]),
+        submitted=bool(files["submissions"]),
     )

@@ -49,8 +49,14 @@ def completed(overlay: Mapping[str, Any], root: Path) -> dict[str, Any]:
     config = {**COMMON, **paper_values(root)}
     if overlay.get("base") != "papers":
         config = merged(config, read_yaml(root / "config.yaml"))
+    return without_removed(merged(config, _expanded(overlay)), root)
+
+
+def without_removed(config: Mapping[str, Any], root: Path) -> dict[str, Any]:
+    """A config without the entries of tables of names that are null."""
     schema = read_schema(root / "config" / "schema.yaml")
-    return _without_removed(merged(config, _expanded(overlay)), schema, schema["$defs"])
+    whole: dict[str, Any] = _without_removed(config, schema, schema["$defs"])
+    return whole
 
 
 def _expanded(value: Any) -> Any:
@@ -72,7 +78,7 @@ def paper_values(root: Path) -> dict[str, Any]:
 
 
 def _without_removed(value: Any, schema: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
-    """A config without the entries of tables of names that are null."""
+    """A part of a config, by its schema; known: the schemas that others refer to."""
     if "$ref" in schema:
         schema = known[schema["$ref"].rpartition("/")[2]]
     if not isinstance(value, Mapping):

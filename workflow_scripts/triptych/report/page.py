@@ -6,7 +6,7 @@ own, enter as markup.
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -93,6 +93,7 @@ class PageVideo:
 class Section:
     """A part of a study: what it is about, then its figures, films and tables. intro: Markdown.
     opened: names of those that are shown at once; the others unfold, a part without any as a whole.
+    missing: why the run lacks a product, by its title.
     """
 
     anchor: str
@@ -102,6 +103,7 @@ class Section:
     tables: Sequence[Table] = ()
     videos: Sequence[PageVideo] = ()
     opened: Collection[str] | None = None
+    missing: Mapping[str, str] = field(default_factory=dict)
 
     def items(self) -> Iterator[tuple[str, PageFigure | PageVideo | Table, bool]]:
         """Kind, item, and whether it is shown as soon as the part is."""
@@ -115,27 +117,36 @@ class Section:
 @dataclass(frozen=True)
 class Part:
     """A section as its study describes it before any run: its text (Markdown), the keys of the
-    config that shape it, its figures' titles by name, and the names of what is shown at once."""
+    config that shape it, its figures' titles by name, the layout of its tables by the study's file
+    that they are of, and the names of what is shown at once."""
 
     title: str
     text: str
     keys: Sequence[str]
     figures: Mapping[str, str] = field(default_factory=dict)
+    tables: dict[str, Callable[[pd.DataFrame], Table | Sequence[Table]]] = field(
+        default_factory=dict
+    )
     opened: Collection[str] = ()
+
+    def laid_out(self, frames: Mapping[str, pd.DataFrame]) -> list[Table]:
+        """Its tables of these frames, by the names of their files."""
+        laid = [layout(frames[name]) for name, layout in self.tables.items() if name in frames]
+        return [table for one in laid for table in ([one] if isinstance(one, Table) else one)]
 
 
 def sections(
     parts: Mapping[str, Part],
     figures: Mapping[str, PageFigure],
-    tables: Mapping[str, Sequence[Table]],
+    frames: Mapping[str, pd.DataFrame],
     *,
     videos: Mapping[str, Sequence[PageVideo]] = MappingProxyType({}),
     notes: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> list[Section]:
     """A study's sections, without those of which the run shows nothing.
 
-    parts: by anchor. figures: of the run, by name. tables, videos, notes (more paragraphs of the
-    text): by the part's anchor.
+    parts: by anchor. figures: of the run, by name. frames: of its files, by name. videos, notes
+    (more paragraphs of the text): by the part's anchor.
     """
     shown = [
         Section(
@@ -143,7 +154,7 @@ def sections(
             title=part.title,
             intro="\n\n".join([part.text, *notes.get(anchor, ())]),
             figures=[figures[name] for name in part.figures if name in figures],
-            tables=tables.get(anchor, ()),
+            tables=part.laid_out(frames),
             videos=videos.get(anchor, ()),
             opened=part.opened,
         )
@@ -158,7 +169,8 @@ class PageStudy:
     `page_claims` returns them), its sections.
 
     paper: title, authors and year (Markdown). glance: the first screen's part. keys: by the anchor
-    of a section, the keys of the config that shape what it shows.
+    of a section, the keys of the config that shape what it shows. missing: why the run lacks what
+    belongs to no section, by its title.
     """
 
     anchor: str
@@ -169,12 +181,55 @@ class PageStudy:
     sections: Sequence[Section]
     glance: Glance | None = None
     keys: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Files that a run has not made for one reason.
+
+    errors: of the failed jobs that they wait for, each by its rule and its first output; none where
+    no job has failed.
+    """
+
+    files: Sequence[str]
+    errors: Mapping[str, str]
+
+    @property
+    def reason(self) -> str:
+        """Why the files are missing, in a line."""
+        failed = [
+            f"{job.partition(':')[0]} failed: {error.splitlines()[0]}"
+            for job, error in self.errors.items()
+        ]
+        return "; ".join(failed) or "the run ended before it, and no job had failed"
+
+    @property
+    def products(self) -> list[str]:
+        """The names of the figures, tables and other products among the files."""
+        return sorted({product_name(file) for file in self.files if is_shown(file)})
+
+
+def product_name(file: str) -> str:
+    """The name of the figure, table or verdicts that a file is of; else its path in results/."""
+    below = file.rpartition("results/")[2]
+    if below.startswith("claims/"):
+        return f"{Path(file).stem}_verdicts"
+    return Path(file).stem if below.startswith(("figures/", "tables/")) else below
+
+
+def is_shown(file: str) -> bool:
+    """Whether a file is of those that people look at."""
+    shown = ("figures/", "tables/", "claims/", "submissions/", "search.html")
+    of_table = file.endswith(("/video.mp4", "/dataset.csv"))
+    return of_table or file.rpartition("results/")[2].startswith(shown)
 
 
 @dataclass(frozen=True)
 class Page:
     """Contents of the page. timings: a bar for each rule. origins: by the name of a product or
-    of the page's input, or by path. colophon: Markdown."""
+    of the page's input, or by path. colophon: Markdown. gaps: what the run has not made; rest: a
+    config that leaves it out (YAML), if one does."""
 
     subtitle: str
     scale: str
@@ -182,13 +237,16 @@ class Page:
     timings: Bars
     colophon: str
     origins: Mapping[str, Origin] = field(default_factory=dict)
+    gaps: Sequence[Gap] = ()
+    rest: str = ""
 
     @property
     def title(self) -> str:
         """Counts of verdicts, for instance `Demo run, 37 claims: 3 reproduced, ...`."""
         counts = Counter(claim["verdict"] for study in self.studies for claim in study.claims)
         words = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _CHIPS if counts[verdict])
-        return f"{self.scale[:1].upper()}{self.scale[1:]} run, {counts.total()} claims: {words}"
+        name = f"{self.scale[:1].upper()}{self.scale[1:]} run{', unfinished' if self.gaps else ''}"
+        return f"{name}, {counts.total()} claims: {words or 'no verdict yet'}"
 
     def origin(self, name: str) -> Origin | None:
         """The origin of an item: of the longest name in `origins` with which its own begins."""

@@ -12,7 +12,7 @@ from triptych.rl.report import page
 from triptych.rl.report.claims import CLAIMS
 from triptych.rl.report.claims_facts import planned_facts, read_run
 
-TITLES, KEYS = page.TITLES, page.KEYS
+PARTS = page.PARTS
 TITLE = "Single-shot pruning for offline RL"
 PAPER = (
     "*Single-Shot Pruning for Offline Reinforcement Learning* (Arnob, Ohib, Plis and Precup, 2021)"
@@ -31,15 +31,17 @@ def predictions(workflow: Any, on_gpu: bool) -> dict[str, Unmet]:
     return predict(CLAIMS, planned_facts(workflow.config))
 
 
-def glance(files: Files, settings: Mapping[str, Any]) -> Glance:
-    """The study's part of the first screen."""
-    frames = {name: read_frames(files[name]) for name in ("table1", "scores", "inference")}
-    return page.glance(**frames)
+def glance(files: Files, settings: Mapping[str, Any]) -> Glance | None:
+    """The study's part of the first screen; None where one of its tables is missing."""
+    names = ("table1", "scores", "inference")
+    if not all(files[name] for name in names):
+        return None
+    return page.glance(**{name: read_frames(files[name]) for name in names})
 
 
 def sections(
     files: Files, settings: Mapping[str, Any], figures: Mapping[str, PageFigure]
 ) -> list[Section]:
     """The study's part of the page."""
-    frames = {name: read_frames(paths) for name, paths in files.items()}
+    frames = {name: read_frames(paths) for name, paths in files.items() if paths}
     return page.rl_sections(frames, settings, figures)

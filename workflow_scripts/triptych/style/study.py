@@ -8,9 +8,9 @@ from triptych.report.claims import Unmet, Verdict, judge, predict
 from triptych.report.files import Files
 from triptych.style.report.claims import CLAIMS
 from triptych.style.report.claims_facts import planned_facts, read_run
-from triptych.style.report.page import KEYS, TITLES, glance, sections
+from triptych.style.report.page import PARTS, glance, sections
 
-__all__ = ["CLAIMS", "KEYS", "TITLES", "glance", "predictions", "sections", "verdicts"]
+__all__ = ["CLAIMS", "PARTS", "glance", "predictions", "sections", "verdicts"]
 
 TITLE = "Style transfer of images and videos"
 PAPER = "*Style Transfer of Images and Videos* (Shen and Wang, 2022)"

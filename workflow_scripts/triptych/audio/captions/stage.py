@@ -246,7 +246,8 @@ def _write_example(
     count: int,
     path: Path,
 ) -> None:
-    """Table 1's caption if it was asked for, else the first with keywords and most captions."""
+    """Table 1's caption if it was asked for, else the first with keywords and most captions; and
+    the numbers of all captions, for Table 1's note."""
     item, answered = min(
         zip(items, written, strict=True),
         key=lambda pair: (
@@ -262,6 +263,10 @@ def _write_example(
         "caption": item.caption,
         "keywords": list(item.keywords),
         "response": list(answered.variations),
+        "asked": len(items),
+        "without": sum(not (each.unfiltered or each.variations) for each in written),
+        "new": sum(len(each.unfiltered) for each in written),
+        "good": usage["captions"],
     }
     with atomic_path(path) as temporary:
         text = json.dumps(record, ensure_ascii=False, indent=1)

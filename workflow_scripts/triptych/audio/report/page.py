@@ -25,6 +25,7 @@ PARTS = {
         "split.\n\n**[Search page](search.html)**: queries of the evaluation split with the ten "
         "best clips, the true one marked, a spectrogram and a player each.",
         ("audio.pairs", "audio.stages", "audio.evaluated", "audio.ensemble"),
+        tables={"table2": table2_tables},
         opened=("audio_table2",),
     ),
     "audio-captions": Part(
@@ -33,6 +34,7 @@ PARTS = {
         "keywords. In fine-tuning a caption is swapped for one of them with the probability of the "
         "report. Answers that break the rules of the prompt are asked for once more or left out.",
         ("audio.captions",),
+        tables={"table1": table1_table},
     ),
     "audio-finetuning": Part(
         "Fine-tuning",
@@ -54,6 +56,7 @@ PARTS = {
         "Only ids are compared. The main pair, pretrained on both corpora, shows what the leaks "
         "are worth.",
         ("audio.corpora", "audio.evaluated", "audio.leaky"),
+        tables={"leaks": leaks_tables},
     ),
 }
 SUBMISSIONS = (
@@ -78,8 +81,6 @@ TEMPLATE = (
     "**The new captions of this run were written by a template**, and no language model was "
     "asked. Gains from them are no evidence for or against GPT's."
 )
-TITLES = {name: title for part in PARTS.values() for name, title in part.figures.items()}
-KEYS = {anchor: part.keys for anchor, part in PARTS.items()}
 SYSTEMS = {
     "chance": "Chance",
     "untrained": "Untrained",
@@ -93,16 +94,14 @@ SYSTEMS = {
 
 
 def audio_sections(
-    *,
     figures: Mapping[str, PageFigure],
-    table1: pd.DataFrame,
-    table2: pd.DataFrame,
-    leaks: pd.DataFrame,
+    frames: Mapping[str, pd.DataFrame],
     study: AudioStudy,
+    *,
     submitted: bool = True,
 ) -> list[Section]:
-    """The study's sections. figures: by name; table1, table2, leaks: the long tables of
-    results/tables; submitted: whether the challenge's files were made.
+    """The study's sections. figures: by name; frames: the long tables of results/tables, by the
+    names of `Workflow.page`; submitted: whether the challenge's files were made.
     """
     parts = dict(PARTS)
     if study.synthesised:
@@ -114,11 +113,7 @@ def audio_sections(
     return sections(
         parts,
         figures,
-        tables={
-            "audio-results": table2_tables(table2),
-            "audio-captions": [table1_table(table1)],
-            "audio-leaks": leaks_tables(leaks),
-        },
+        frames,
         notes={
             "audio-results": notes,
             "audio-captions": [TEMPLATE] if study.backend == "template" else [],

@@ -11,6 +11,9 @@ from triptych.report.tables import DASH, Table, number, plain, with_cells
 
 PRINTED = {"dcase2025": "DCASE 2025 baseline", "salsa": "Salsa (DCASE 2024)"}
 """Published checkpoints by their names in resources/published/audio_table2.csv."""
+COUNTS = ("asked", "without", "new", "good")
+"""Of captions: those asked for new ones and those that got none; new ones as they came, and those
+that keep the rules."""
 
 
 def table1_long(example: Mapping[str, Any], *, scale: str) -> pd.DataFrame:
@@ -31,6 +34,7 @@ def table1_long(example: Mapping[str, Any], *, scale: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["part", "value", "taken_up"]).assign(
         backend=str(example["backend"]),
         model=str(example["model"] or ""),
+        **{count: example[count] for count in COUNTS},
         published="",
         difference="",
         difference_percent="",
@@ -58,13 +62,17 @@ def table1_table(long: pd.DataFrame) -> Table:
         "template": "a template without any language model",
         "authors": "the authors' published captions",
     }.get(str(first["backend"]), f"the language model {first['model']}")
+    asked, without, new, good = (int(first[count]) for count in COUNTS)
     taken = long["taken_up"].fillna("").replace("", DASH)
     return Table(
         name="audio_table1",
         title="Table 1. One query and its answer.",
         caption=(
             f"Answered by {by}. The last column names the keywords that an answer adds to the "
-            "caption (the paper prints them in red)."
+            "caption (the paper prints them in red). "
+            f"{asked:,} captions were asked for: {without:,} got none, and of new ones there are "
+            f"{new:,} as they came and {good:,} that keep the prompt's rules; a corpus trains on "
+            "one kind (new_captions)."
         ),
         columns=plain("Part", "Text", "Keywords taken up"),
         rows=tuple(zip(long["part"].str.capitalize(), long["value"], taken, strict=True)),

@@ -1,6 +1,8 @@
 """The offline-RL study's part of the page, and its headline numbers."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,124 +40,7 @@ COLLECTED = (
 )
 
 
-PARTS = {
-    "sensors": Part(
-        title="What a mask lets a policy sense",
-        text="SNIP's score |θ ∂L/∂θ| of a first layer's weight grows with the size of its input, "
-        "so that of raw observations it keeps the inputs that are large and cuts those that are "
-        "small: a hopper loses the angle by which it would feel itself fall. Normalised over the "
-        "data set all inputs are alike. The paper doesn't say which of the two it used "
-        "(docs/differences.md).",
-        keys=("rl.observations", "rl.sweeps", "rl.shown_sparsity"),
-        figures={"rl_sensors": "What pruning leaves a policy to sense."},
-        opened=("rl_sensors",),
-    ),
-    "scores": Part(
-        title="Score against sparsity",
-        text="A run's score is the mean of its last evaluations, never the best of them. Masks are "
-        "found once, before training, and stay. Methods beyond SNIP and GraSP are controls that "
-        "the paper lacks. The paper compares with DS-TD3 (Sokar et al. 2021), which it quotes as "
-        "keeping its score up to 50% sparsity; that learns online and isn't run here.",
-        keys=("rl.tasks", "rl.sweeps", "rl.training", "rl.evaluation"),
-        figures={
-            "rl_figure1": "Figure 1. Score against sparsity, SNIP.",
-            "rl_figure1_curves": "Figure 1 as learning curves, a line a sparsity, SNIP.",
-            "rl_figure2": "Figure 2. Score against sparsity, GraSP.",
-            "rl_figure2_curves": "Figure 2 as learning curves, a line a sparsity, GraSP.",
-            "rl_criteria": "Beyond the paper: score against sparsity, criteria and controls.",
-            "rl_curves": "Learning curves.",
-        },
-        opened=("rl_figure1",),
-    ),
-    "small": Part(
-        title="Where data are few",
-        text="Later work of the paper's first author (Sparse-Reg, 2025) finds that sparsity "
-        "regularises where data are few: each network is trained, and its mask found, on the "
-        "first so many transitions alone.",
-        keys=("rl.sweeps",),
-        figures={"rl_small_data": "Beyond the paper: where data are few."},
-    ),
-    "comparisons": Part(
-        title="Do the criteria matter?",
-        text="Whether a criterion matters: each against controls that keep as many weights of each "
-        "layer or network without looking at a loss.",
-        keys=("rl.sweeps", "rl.pruning"),
-    ),
-    "layers": Part(
-        title="Where the weights remain",
-        text="Both methods rank weights across a whole mask group (actor, critic, encoder, "
-        "decoder), so each layer's share is free to differ. These masks are computed at the "
-        "paper's full widths, whatever the scale of the trained runs.",
-        keys=("rl.mask_statistics", "rl.widths", "rl.pruning"),
-        figures={
-            "rl_figure3": "Figure 3. Weights kept by layer.",
-            "rl_figure3_counts": "Figure 3 as counts.",
-        },
-    ),
-    "memory": Part(
-        title="Memory",
-        text="Sizes are bytes of files really written, at the paper's full widths. The paper's "
-        "fourfold saving is that of 64-bit sparse indices; a bit mask with the values behind it "
-        "takes a fraction of that.",
-        keys=("rl.mask_statistics", "rl.widths", "rl.shown_sparsity"),
-        figures={"rl_figure4": "Figure 4. Memory against sparsity."},
-        opened=("rl_table1",),
-    ),
-    "inference": Part(
-        title="Inference",
-        text="The paper promises faster inference with proper hardware and measures none. Here the "
-        "same pruned policy acts through dense and sparse kernels on the report's own processor, "
-        "with one thread, and is trained with the weights alone that it keeps beside its dense "
-        "twin; the caption says how far their outputs differ at most. policy.c is what `triptych "
-        "policy export` writes for where neither PyTorch nor this project is.",
-        keys=("rl.latency", "rl.widths"),
-    ),
-    "data": Part(
-        title="Data sets",
-        text="Returns are those of the policy behind the data; scores are D4RL-normalised.",
-        keys=("rl.tasks", "rl.collect"),
-    ),
-}
-KEYS = {anchor: part.keys for anchor, part in PARTS.items()}
-TITLES = {name: title for part in PARTS.values() for name, title in part.figures.items()}
-
-
-def rl_sections(
-    frames: Mapping[str, pd.DataFrame],
-    settings: Mapping[str, Any],
-    figures: Mapping[str, PageFigure],
-) -> list[Section]:
-    """The study's sections, without those of which the run shows nothing.
-
-    frames, settings: by the names of `Workflow.page`. figures: by name, as TITLES has them.
-    """
-    units = _own_units(frames["scores"])
-    notes = [COLLECTED] if (frames["datasets"]["source"] == "collected").any() else []
-    notes += [
-        f"{label(TASK_LABELS, task)} has no reference scores: what stands for its score is the "
-        f"{unit}, and it is in no mean over tasks and in no claim."
-        for task, unit in units.items()
-    ]
-    tables = {
-        "sensors": [cut_table(frames["inputs"])],
-        "scores": [scores_table(frames["scores"])],
-        "comparisons": [comparisons_table(frames["comparisons"])],
-        "memory": [table1_table(frames["table1"])],
-        "inference": [latency_table(frames["inference"])],
-        "data": [datasets_table(frames["datasets"], units)],
-    }
-    if "variants" in frames:
-        tables["comparisons"].append(variants_table(frames["variants"], settings["variants"]))
-    return sections(PARTS, figures, tables, notes={"data": notes})
-
-
-def _own_units(scores: pd.DataFrame) -> dict[str, str]:
-    """Units of the tasks whose scores aren't normalised."""
-    units = scores.drop_duplicates("task").set_index("task")["unit"]
-    return {str(task): unit for task, unit in units.items() if unit != NORMALISED}
-
-
-def datasets_table(datasets: pd.DataFrame, units: Collection[str]) -> Table:
+def datasets_table(datasets: pd.DataFrame, units: Collection[str] = ()) -> Table:
     """Lay out the dataset.csv rows; tasks of `units` have no normalised score."""
     rows = []
     for data in datasets.to_dict("records"):
@@ -185,6 +70,126 @@ def datasets_table(datasets: pd.DataFrame, units: Collection[str]) -> Table:
 def _deviating(row: Mapping[Any, Any], name: str, digits: int) -> str:
     """A mean with its standard deviation."""
     return f"{number(row[f'{name}_mean'], digits)} ± {number(row[f'{name}_std'], digits)}"
+
+
+PARTS = {
+    "sensors": Part(
+        title="What a mask lets a policy sense",
+        text="SNIP's score |θ ∂L/∂θ| of a first layer's weight grows with the size of its input, "
+        "so that of raw observations it keeps the inputs that are large and cuts those that are "
+        "small: a hopper loses the angle by which it would feel itself fall. Normalised over the "
+        "data set all inputs are alike. The paper doesn't say which of the two it used "
+        "(docs/differences.md).",
+        keys=("rl.observations", "rl.sweeps", "rl.shown_sparsity"),
+        figures={"rl_sensors": "What pruning leaves a policy to sense."},
+        tables={"inputs": cut_table},
+        opened=("rl_sensors",),
+    ),
+    "scores": Part(
+        title="Score against sparsity",
+        text="A run's score is the mean of its last evaluations, never the best of them. Masks are "
+        "found once, before training, and stay. Methods beyond SNIP and GraSP are controls that "
+        "the paper lacks. The paper compares with DS-TD3 (Sokar et al. 2021), which it quotes as "
+        "keeping its score up to 50% sparsity; that learns online and isn't run here.",
+        keys=("rl.tasks", "rl.sweeps", "rl.training", "rl.evaluation"),
+        figures={
+            "rl_figure1": "Figure 1. Score against sparsity, SNIP.",
+            "rl_figure1_curves": "Figure 1 as learning curves, a line a sparsity, SNIP.",
+            "rl_figure2": "Figure 2. Score against sparsity, GraSP.",
+            "rl_figure2_curves": "Figure 2 as learning curves, a line a sparsity, GraSP.",
+            "rl_criteria": "Beyond the paper: score against sparsity, criteria and controls.",
+            "rl_curves": "Learning curves.",
+        },
+        tables={"scores": scores_table},
+        opened=("rl_figure1",),
+    ),
+    "small": Part(
+        title="Where data are few",
+        text="Later work of the paper's first author (Sparse-Reg, 2025) finds that sparsity "
+        "regularises where data are few: each network is trained, and its mask found, on the "
+        "first so many transitions alone.",
+        keys=("rl.sweeps",),
+        figures={"rl_small_data": "Beyond the paper: where data are few."},
+    ),
+    "comparisons": Part(
+        title="Do the criteria matter?",
+        text="Whether a criterion matters: each against controls that keep as many weights of each "
+        "layer or network without looking at a loss.",
+        keys=("rl.sweeps", "rl.pruning"),
+        tables={"comparisons": comparisons_table},
+    ),
+    "layers": Part(
+        title="Where the weights remain",
+        text="Both methods rank weights across a whole mask group (actor, critic, encoder, "
+        "decoder), so each layer's share is free to differ. These masks are computed at the "
+        "paper's full widths, whatever the scale of the trained runs.",
+        keys=("rl.mask_statistics", "rl.widths", "rl.pruning"),
+        figures={
+            "rl_figure3": "Figure 3. Weights kept by layer.",
+            "rl_figure3_counts": "Figure 3 as counts.",
+        },
+    ),
+    "memory": Part(
+        title="Memory",
+        text="Sizes are bytes of files really written, at the paper's full widths. The paper's "
+        "fourfold saving is that of 64-bit sparse indices; a bit mask with the values behind it "
+        "takes a fraction of that.",
+        keys=("rl.mask_statistics", "rl.widths", "rl.shown_sparsity"),
+        figures={"rl_figure4": "Figure 4. Memory against sparsity."},
+        tables={"table1": table1_table},
+        opened=("rl_table1",),
+    ),
+    "inference": Part(
+        title="Inference",
+        text="The paper promises faster inference with proper hardware and measures none. Here the "
+        "same pruned policy acts through dense and sparse kernels on the report's own processor, "
+        "with one thread, and is trained with the weights alone that it keeps beside its dense "
+        "twin; the caption says how far their outputs differ at most. policy.c is what `triptych "
+        "policy export` writes for where neither PyTorch nor this project is.",
+        keys=("rl.latency", "rl.widths"),
+        tables={"inference": latency_table},
+    ),
+    "data": Part(
+        title="Data sets",
+        text="Returns are those of the policy behind the data; scores are D4RL-normalised.",
+        keys=("rl.tasks", "rl.collect"),
+        tables={"datasets": datasets_table},
+    ),
+}
+
+
+def rl_sections(
+    frames: Mapping[str, pd.DataFrame],
+    settings: Mapping[str, Any],
+    figures: Mapping[str, PageFigure],
+) -> list[Section]:
+    """The study's sections, without those of which the run shows nothing.
+
+    frames, settings: by the names of `Workflow.page`. figures: by name, as PARTS has them.
+    """
+    units = _own_units(frames["scores"]) if "scores" in frames else {}
+    collected = "datasets" in frames and (frames["datasets"]["source"] == "collected").any()
+    notes = [COLLECTED] if collected else []
+    notes += [
+        f"{label(TASK_LABELS, task)} has no reference scores: what stands for its score is the "
+        f"{unit}, and it is in no mean over tasks and in no claim."
+        for task, unit in units.items()
+    ]
+    by_setting = {
+        "comparisons": {"variants": partial(variants_table, variants=settings["variants"])},
+        "data": {"datasets": partial(datasets_table, units=units)},
+    }
+    parts = PARTS | {
+        anchor: replace(PARTS[anchor], tables=PARTS[anchor].tables | tables)
+        for anchor, tables in by_setting.items()
+    }
+    return sections(parts, figures, frames, notes={"data": notes})
+
+
+def _own_units(scores: pd.DataFrame) -> dict[str, str]:
+    """Units of the tasks whose scores aren't normalised."""
+    units = scores.drop_duplicates("task").set_index("task")["unit"]
+    return {str(task): unit for task, unit in units.items() if unit != NORMALISED}
 
 
 def glance(table1: pd.DataFrame, scores: pd.DataFrame, inference: pd.DataFrame) -> Glance:

@@ -28,6 +28,7 @@ PARTS = {
             "style_styles": "Version 2: photographs in every style of this run, each in one pass.",
             "style_figure1": "Figure 1. Both versions of the same content and style.",
         },
+        tables={"table1": table1_table},
         opened=("style_styles", "style_table1"),
     ),
     "backbones": Part(
@@ -102,11 +103,10 @@ PARTS = {
         "The paper judges by eye. These measures need no download and hold for every result; none "
         "of them alone is quality.",
         ("style.quality", "style.backbones.validation"),
+        tables={"scores": quality_table},
     ),
 }
 """Sections by their anchors."""
-TITLES = {name: title for part in PARTS.values() for name, title in part.figures.items()}
-KEYS = {anchor: part.keys for anchor, part in PARTS.items()}
 
 WEIGHTS = {
     "hed": "**VGG-16 (hed)** began from ImageNet's weights and was trained a little further as an "
@@ -130,10 +130,7 @@ def sections(
     return sections_of(
         PARTS | {"video": video},
         figures,
-        tables={
-            "versions": [table1_table(read_frames(files["table1"]))],
-            "quality": [quality_table(read_frames(files["scores"]))],
-        },
+        {name: read_frames(files[name]) for name in ("table1", "scores") if files[name]},
         videos={"video": films},
         notes={"versions": notes},
     )
@@ -146,9 +143,11 @@ def page_video(path: str | Path) -> PageVideo:
     return PageVideo.read(path, name, title, "H.264 with the source's sound.")
 
 
-def glance(files: Files, settings: Mapping[str, Any]) -> Glance:
+def glance(files: Files, settings: Mapping[str, Any]) -> Glance | None:
     """The first screen: a painted photograph, and how long both versions take. Of the results
-    `painted` the first is shown whose pictures could be had."""
+    `painted` the first is shown whose pictures could be had. None where these files are missing."""
+    if not all(files[name] for name in ("painted", "stylised", "table1")):
+        return None
     for path in map(Path, files["painted"]):
         painting, folder = path.parent.name, path.parents[2]
         pictures = [path, folder / "contents" / path.name, folder / "paintings" / f"{painting}.png"]

@@ -6,10 +6,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from triptych.report.claims import AtLeast, Claim, Finding
+from triptych.report.page import Part
 from triptych.report.palette import STYLE
 from triptych.report.tables import Table, number, with_cells
-
-TITLES = {"needle_figure1": "Figure 1. The estimate against throws."}
 
 
 def table_long(throws: pd.DataFrame, scale: str) -> pd.DataFrame:
@@ -29,6 +28,17 @@ def table(long: pd.DataFrame) -> Table:
         columns=(("", "Seed"), ("", "Estimate")),
         rows=tuple((str(row.seed), number(row.value, 3)) for row in long.itertuples()),
     )
+
+
+PARTS = {
+    "needle-pi-section": Part(
+        title="Pi",
+        text="Needles.",
+        keys=("needle.throws", "needle.seeds"),
+        figures={"needle_figure1": "Figure 1. The estimate against throws."},
+        tables={"table1": table},
+    )
+}
 
 
 def figure(throws: pd.DataFrame) -> Figure:

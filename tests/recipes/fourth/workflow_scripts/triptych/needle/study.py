@@ -3,18 +3,17 @@
 from collections.abc import Mapping
 from typing import Any
 
-from triptych.needle import report
-from triptych.needle.report import CLAIMS, TITLES
+from triptych.needle.report import CLAIMS, PARTS
 
 from triptych.core.files import read_frames
 from triptych.report.claims import Unmet, Verdict, judge, predict
 from triptych.report.files import Files
 from triptych.report.glance import Glance
 from triptych.report.page import PageFigure, Section
+from triptych.report.page import sections as sections_of
 
-__all__ = ["CLAIMS", "PAPER", "TITLE", "TITLES", "glance", "predictions", "sections", "verdicts"]
+__all__ = ["CLAIMS", "PAPER", "PARTS", "TITLE", "glance", "predictions", "sections", "verdicts"]
 
-KEYS = {"needle-pi-section": ("needle.throws", "needle.seeds")}
 TITLE = "Pi by throwing needles"
 PAPER = "*Essai d'arithmétique morale* (Buffon, 1777)"
 
@@ -30,8 +29,10 @@ def predictions(workflow: Any, on_gpu: bool) -> dict[str, Unmet]:
     return predict(CLAIMS, {"seeds": len(workflow.config["seeds"])})
 
 
-def glance(files: Files, settings: Mapping[str, Any]) -> Glance:
-    """The first screen: a sentence and a number."""
+def glance(files: Files, settings: Mapping[str, Any]) -> Glance | None:
+    """The first screen: a sentence and a number; None without the table."""
+    if not files["table1"]:
+        return None
     pi = read_frames(files["table1"])["value"].mean()
     return Glance("Needles were thrown on a ruled floor.", [(f"{pi:.3f}", "estimate of pi")])
 
@@ -40,5 +41,5 @@ def sections(
     files: Files, settings: Mapping[str, Any], figures: Mapping[str, PageFigure]
 ) -> list[Section]:
     """The study's part of the page."""
-    shown = report.table(read_frames(files["table1"]))
-    return [Section("needle-pi-section", "Pi", "Needles.", list(figures.values()), [shown])]
+    frames = {name: read_frames(paths) for name, paths in files.items() if paths}
+    return sections_of(PARTS, figures, frames)
