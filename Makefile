@@ -107,7 +107,7 @@ bench: $(READY) ## each study's speed and memory against plain code
 
 docs: $(DEV) ## write the pages' figures, build docs/ as a site: site/index.html
 	$(BIN)/python docs/commands.py
-	$(BIN)/python docs/long_run.py
+	$(BIN)/python docs/published.py
 	$(BIN)/python docs/front_page.py
 	$(BIN)/python docs/figures.py
 	$(BIN)/zensical build --strict
