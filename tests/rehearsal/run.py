@@ -9,8 +9,8 @@ rehearsal stopped, with the code as it is by then; delete FOLDER to begin anew. 
 tells whether every rule that the targets need at that scale has run and no job failed.
 
 With --broken some sources break (broken_sources.py), for good: what had been made of them is
-deleted, what can be made is made, and a list says what is missing. The exit status tells whether
-that is what needs those sources, and nothing else.
+deleted, what can be made is made, and Snakemake's last words list what is missing. The exit status
+tells whether that is what needs those sources, and nothing else.
 """
 
 import argparse
@@ -33,7 +33,7 @@ from broken_sources import break_sources, lost_outputs
 from sources import ROOT, Sources, make_rl, make_style, real_sources
 
 from triptych.apps.listing import Job, listed_jobs
-from triptych.apps.missing import missing_page
+from triptych.page import PARTIAL
 from triptych.scale import BEYOND, FILES, PAPER
 
 COPIED = ("Snakefile", "config.yaml", "config", "rules", "workflow_scripts", "envs", "profiles")
@@ -198,10 +198,10 @@ def main() -> int:
         f"{(time.monotonic() - began) / 60:.1f} minutes"
     )
     if given.broken:
-        left = jobs()
-        print(missing_page(left, checkout))
-        wrong = {job.outputs for job in left} ^ lost_outputs(jobs("--forceall"))
+        wrong = {job.outputs for job in jobs()} ^ lost_outputs(jobs("--forceall"))
         problems = [f"made or missing against expectation: {', '.join(files)}" for files in wrong]
+        if code and not (checkout / "results" / PARTIAL).exists():
+            problems.append(f"not made: {PARTIAL}")
     else:
         missing = sorted(expected - set(rules.index))
         problems = [
