@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import sys
 from collections import namedtuple
 from pathlib import Path
 
@@ -73,3 +74,12 @@ def test_a_gpu_works_when_pytorch_computes_on_it_or_its_driver_is_new_enough(
     monkeypatch.setattr(doctor.sys, "executable", str(tmp_path / "python"))
     found = doctor.gpu()
     assert found.status == status and named in found.text
+
+
+def test_it_starts_where_snakemake_alone_is_installed():
+    """As in the environment of envs/workflow.yaml, before PyTorch is downloaded."""
+    absent = ["torch", "PIL", "safetensors", "scipy", "matplotlib", "h5py", "av", "tqdm"]
+    code = f"import sys; sys.modules.update(dict.fromkeys({absent})); sys.argv[1:] = ['doctor']; "
+    code += "import runpy; runpy.run_module('triptych.cli', run_name='__main__')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "GPU: " in done.stdout, done.stderr

@@ -1,5 +1,6 @@
 """What a run has not made: the list, its reasons, and the config that makes the rest."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,24 @@ def test_the_config_that_is_named_makes_the_rest(papers, tmp_path, name):
 
 @pytest.mark.slow
 def test_no_config_is_named_where_a_study_needs_what_failed(papers):
-    for of in ("clotho/evaluation.csv", "variations.json"):
+    for of in ("clotho_captions_evaluation.csv", "variations.json"):
         (failed,) = (n for n, job in enumerate(papers.jobs) if of in " ".join(job.outputs))
         assert rest_of(papers.jobs, [failed], {"config": papers.config, "source": ROOT}) == ""
+
+
+def test_what_the_first_jobs_found_is_listed_and_asking_again_is_nothing_missing(tmp_path):
+    asks = Job("mine_report_inputs", (), ("results/inputs/rl.csv",), "")
+    assert missing_page([asks], tmp_path) == "Nothing is missing."
+    told = {
+        "rl.csv": "file,url,busy,problem\nhopper,x,False,it answered 404\nwalker2d,y,True,\n",
+        "audio/wavcaps.csv": 'part,recordings,problem\nFreeSound,3,"3 recordings, too few"\n',
+    }
+    for name, text in told.items():
+        path = tmp_path / "results/inputs" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    page = missing_page([asks], tmp_path)
+    assert re.findall("^(.+), looked at .*\n  (.*)", page, re.M) == [
+        ("wavcaps, FreeSound", "3 recordings, too few"),
+        ("hopper", "it answered 404"),
+    ]

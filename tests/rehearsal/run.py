@@ -32,7 +32,7 @@ from audio_inputs import make_audio
 from broken_sources import break_sources, lost_outputs
 from sources import ROOT, Sources, make_rl, make_style, real_sources
 
-from triptych.apps.listing import Job, listed_jobs
+from triptych.apps.listing import ASKS, Job, listed_jobs
 from triptych.page import PARTIAL
 from triptych.scale import BEYOND, FILES, PAPER
 
@@ -198,7 +198,8 @@ def main() -> int:
         f"{(time.monotonic() - began) / 60:.1f} minutes"
     )
     if given.broken:
-        wrong = {job.outputs for job in jobs()} ^ lost_outputs(jobs("--forceall"))
+        left = {job.outputs for job in jobs() if job.rule != ASKS}  # which would ask again
+        wrong = left ^ lost_outputs(jobs("--forceall"))
         problems = [f"made or missing against expectation: {', '.join(files)}" for files in wrong]
         if code and not (checkout / "results" / PARTIAL).exists():
             problems.append(f"not made: {PARTIAL}")

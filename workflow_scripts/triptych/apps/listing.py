@@ -1,5 +1,6 @@
 """The jobs of a run, as Snakemake lists them in a process of its own (listed_jobs.py)."""
 
+import csv
 import json
 import os
 import subprocess
@@ -8,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
+from textwrap import indent
 from typing import Any
 
 from triptych.core.errors import InputError
@@ -91,3 +93,21 @@ def needs_of(jobs: Sequence[Job]) -> list[set[int]]:
         places = {str(place) for path in paths for place in (path, *path.parents)}
         needs.append({maker[place] for place in places if place in maker})
     return needs
+
+
+ASKS = "report_inputs"
+"""The rule that asks for downloads, once more where something lacked."""
+
+
+def told_early(root: Path) -> list[str]:
+    """What the first jobs of a run in a folder found missing, busy, or not of the published number,
+    a text each."""
+    found = []
+    for path in sorted(root.glob("**/results/inputs/**/*.csv")):
+        with path.open(encoding="utf-8", newline="") as lines:
+            rows = [row for row in csv.DictReader(lines) if row["problem"]]
+        for row in rows:
+            name = row.get("file") or f"{path.stem}, {row['part']}"
+            problem = indent(row["problem"], "  ")
+            found.append(f"\n{name}, looked at before anything trained:\n{problem}")
+    return found

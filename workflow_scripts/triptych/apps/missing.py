@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from triptych.apps.listing import Job, needs_of, read_listing
+from triptych.apps.listing import ASKS, Job, needs_of, read_listing, told_early
 from triptych.core.config import merged, read_yaml, without_removed
 from triptych.page import PARTIAL, write_page
 from triptych.report.page import Gap
@@ -34,6 +34,7 @@ def show_missing(jobs: Sequence[Job], runs: Sequence[Mapping[str, Any]]) -> None
 
     jobs: those that Snakemake would still start. runs: what the Snakefile has planned.
     """
+    jobs = [job for job in jobs if not job.rule.endswith(ASKS)]
     gaps, failed = gaps_of(jobs, Path())
     same = bool(runs) and all(run["config"] == runs[0]["config"] for run in runs)
     rest = rest_of(jobs, failed, runs[0]) if same else ""
@@ -48,6 +49,7 @@ def missing_page(jobs: Sequence[Job], root: Path, rest: str = "") -> str:
 
     jobs: as of `show_missing`. rest: as of `Page`.
     """
+    jobs = [job for job in jobs if not job.rule.endswith(ASKS)]
     lines, gaps = [], gaps_of(jobs, root)[0]
     if jobs:
         failed = {job for gap in gaps for job in gap.errors}
@@ -59,6 +61,7 @@ def missing_page(jobs: Sequence[Job], root: Path, rest: str = "") -> str:
     for folder in ("paintings", "contents"):
         for name, reason in missing_among(root.glob(f"**/results/style/{folder}/*.png")).items():
             lines.append(f"\nThe picture {name}, which figures and page leave out:\n  {reason}")
+    lines += told_early(root)
     if rest:
         lines.append(f"\nA config with this, the last of --configfile, makes the rest:\n{rest}")
     return "\n".join(lines) if lines else "Nothing is missing."
