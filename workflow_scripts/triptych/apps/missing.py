@@ -55,6 +55,8 @@ def missing_page(jobs: Sequence[Job], root: Path, rest: str = "") -> str:
         failed = {job for gap in gaps for job in gap.errors}
         lines.append(f"{len(jobs)} jobs are missing. Of them {len(failed)} failed:")
     for gap in gaps:
+        if not (gap.errors or gap.products):  # files that nobody looks at
+            continue
         errors = [f"{job}\n{indent(error, '  ')}" for job, error in gap.errors.items()]
         products = [f"  Missing: {', '.join(gap.products)}"] if gap.products else []
         lines += ["", *(errors or [f"For no failed job: {gap.reason}."]), *products]
