@@ -21,10 +21,10 @@ with job(snakemake):
         answers = [*pool.map(partial(ask, user_agent=agent), entries.values())]
     problems = []
     for name, answer in zip(entries, answers, strict=True):
-        told = [str(answer), entries[name].get("without")] if answer else []
-        problems.append(" ".join(filter(None, told)))
+        texts = [str(answer), entries[name].get("without")] if answer else []
+        problems.append(" ".join(filter(None, texts)))
         if isinstance(answer, BusyError):
-            print(f"{name}: the server is busy; it may have it all the same: {answer}")
+            print(f"{name}: the server is busy; it may have the file: {answer}")
         elif answer:
             print(f"{name} cannot be had: {problems[-1]}", file=sys.stderr)
     with atomic_path(snakemake.output[0]) as temporary, temporary.open("w", newline="") as lines:

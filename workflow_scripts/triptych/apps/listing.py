@@ -99,7 +99,7 @@ ASKS = "report_inputs"
 """The rule that asks for downloads, once more where something lacked."""
 
 
-def told_early(root: Path) -> list[str]:
+def early_problems(root: Path) -> list[str]:
     """What the first jobs of a run in a folder found missing, busy, or not of the published number,
     a text each."""
     found = []

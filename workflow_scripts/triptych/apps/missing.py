@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from triptych.apps.listing import ASKS, Job, needs_of, read_listing, told_early
+from triptych.apps.listing import ASKS, Job, early_problems, needs_of, read_listing
 from triptych.core.config import merged, read_yaml, without_removed
 from triptych.page import PARTIAL, write_page
 from triptych.report.page import Gap
@@ -63,7 +63,7 @@ def missing_page(jobs: Sequence[Job], root: Path, rest: str = "") -> str:
     for folder in ("paintings", "contents"):
         for name, reason in missing_among(root.glob(f"**/results/style/{folder}/*.png")).items():
             lines.append(f"\nThe picture {name}, which figures and page leave out:\n  {reason}")
-    lines += told_early(root)
+    lines += early_problems(root)
     if rest:
         lines.append(f"\nA config with this, the last of --configfile, makes the rest:\n{rest}")
     return "\n".join(lines) if lines else "Nothing is missing."
@@ -143,8 +143,8 @@ def _write_partial(prefix: str, gaps: Sequence[Gap], rest: str, run: Mapping[str
         {name: (workflow.facts(), workflow.page[1]) for name, workflow in planned.items()},
         run["scale"],
         f"{prefix}results/provenance",
-        gaps,
-        rest,
+        gaps=gaps,
+        rest=rest,
     )
     return page
 
