@@ -137,7 +137,7 @@ def ended(run: Row) -> str:
     if run["status"] != "finished":
         return f"{run['status'].replace('_', ' ')}: last good state"
     loss, seconds = run["relative_loss_final"], duration(run["seconds"])
-    return f"loss {loss:.2g} {'of' if loss <= 1 else 'times'} the first, {seconds}"
+    return f"loss {loss:.2g} {'of' if loss <= 1 else 'times'} the first,\n{seconds}"
 
 
 def saying_missing(draw: Callable[[Any], Figure]) -> Callable[[Any], Figure]:
