@@ -63,7 +63,7 @@ def table1_table(long: pd.DataFrame) -> Table:
         "authors": "the authors' published captions",
     }.get(str(first["backend"]), f"the language model {first['model']}")
     asked, without, new, good = (int(first[count]) for count in COUNTS)
-    taken = long["taken_up"].fillna("").replace("", DASH)
+    taken = long["taken_up"].astype(object).fillna("").replace("", DASH)
     return Table(
         name="audio_table1",
         title="Table 1. One query and its answer.",
