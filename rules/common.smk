@@ -1,16 +1,20 @@
 """Shared by all rules: the checked config, digests of code, files, what is shown."""
 
+import csv
+import json
 import os
 import sys
+from contextlib import nullcontext
 
 from snakemake.exceptions import WorkflowError
+from snakemake.settings.types import DeploymentMethod
 
 # This checkout's library, whatever is installed; planning hands it to every script by PYTHONPATH.
 sys.path.insert(0, str(SOURCE / "workflow_scripts"))
 
 from triptych.core.config import ConfigError, placed
 from triptych.core.provenance import CodeChanged
-from triptych.planning import plan
+from triptych.planning import RUNS, plan
 from triptych.report.files import figure_files, table_files
 from triptych.studies import NAMES
 
@@ -113,3 +117,44 @@ def figure(name, product, shows, files=figure_files):
 def table(name, product, shows):
     """A table's files as an output, the first of them shown in Snakemake's own report."""
     return figure(name, product, shows, table_files)
+
+
+def lacked(wildcards):
+    """When a file was last found missing or its server busy, or "": a later run asks again."""
+    path = Path(f"{prefix()}results/inputs/{wildcards.asked}.csv")
+    with path.open(newline="") if path.exists() else nullcontext([]) as lines:
+        lacking = any(row["problem"] for row in csv.DictReader(lines))
+    return str(path.stat().st_mtime) if lacking else ""
+
+
+def show_missing():
+    """Print what a run has not made, and why, and write a page of what it has, in the page's
+    environment."""
+    jobs = [job for job in workflow.dag.needrun_jobs() if job.output]
+    listed = [
+        {
+            "rule_name": job.rule.name,
+            "benchmark": job.benchmark and str(job.benchmark),
+            "threads": 1,
+            "resources": {},
+            "wildcards": dict(job.wildcards.items()),
+            **{n: [*map(str, getattr(job, n))] for n in ("input", "output", "log")},
+        }
+        for job in jobs
+    ]
+    listing = Path(".snakemake/triptych/missing.json")
+    listing.parent.mkdir(parents=True, exist_ok=True)
+    listing.write_text(json.dumps({"jobs": listed, "runs": RUNS}))
+    with_conda = (
+        DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
+    )
+    pages = (
+        [job for job in jobs if job.rule.name == "report_page"] if with_conda else []
+    )
+    address = pages[0].conda_env.address if pages else None
+    shell(
+        "{python} -m triptych.apps.missing {listing} || echo 'What is missing, and why: "
+        "triptych plan --missing, with the --configfile of this run'",
+        python="python" if address else sys.executable,
+        conda_env=address,
+    )

@@ -1,12 +1,5 @@
 """A name for each product; claims and the page, from the tidy files of all studies."""
 
-import csv
-import json
-from contextlib import nullcontext
-
-from snakemake.settings.types import DeploymentMethod
-
-from triptych.planning import RUNS
 from triptych.studies import page_input
 
 TEMPLATES = "workflow_scripts/triptych/report/templates"
@@ -24,14 +17,6 @@ for _name, (_title, _files) in TARGETS.items():
                 _files,
 
         getattr(rules, _name).rule.docstring = _title
-
-
-def lacked(wildcards):
-    """When a file was last found missing or its server busy, or "": a later run asks again."""
-    path = Path(f"{prefix()}results/inputs/{wildcards.asked}.csv")
-    with path.open(newline="") if path.exists() else nullcontext([]) as lines:
-        lacking = any(row["problem"] for row in csv.DictReader(lines))
-    return str(path.stat().st_mtime) if lacking else ""
 
 
 rule report_inputs:
@@ -137,39 +122,6 @@ rule report_page:
         code=code("report_page"),
     script:
         "../workflow_scripts/report/page.py"
-
-
-def show_missing():
-    """Print what a run has not made, and why, and write a page of what it has, in the page's
-    environment."""
-    jobs = [job for job in workflow.dag.needrun_jobs() if job.output]
-    listed = [
-        {
-            "rule_name": job.rule.name,
-            "benchmark": job.benchmark and str(job.benchmark),
-            "threads": 1,
-            "resources": {},
-            "wildcards": dict(job.wildcards.items()),
-            **{n: [*map(str, getattr(job, n))] for n in ("input", "output", "log")},
-        }
-        for job in jobs
-    ]
-    listing = Path(".snakemake/triptych/missing.json")
-    listing.parent.mkdir(parents=True, exist_ok=True)
-    listing.write_text(json.dumps({"jobs": listed, "runs": RUNS}))
-    with_conda = (
-        DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
-    )
-    pages = (
-        [job for job in jobs if job.rule.name == "report_page"] if with_conda else []
-    )
-    address = pages[0].conda_env.address if pages else None
-    shell(
-        "{python} -m triptych.apps.missing {listing} || echo 'What is missing, and why: "
-        "triptych plan --missing, with the --configfile of this run'",
-        python="python" if address else sys.executable,
-        conda_env=address,
-    )
 
 
 rule report_manifest:
