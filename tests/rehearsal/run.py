@@ -20,7 +20,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -114,9 +114,9 @@ def planned_jobs(checkout: Path, *arguments: str, overlays: Sequence[str]) -> li
     return listed_jobs(checkout, *arguments, *CONFIG, overlays=files)[0]
 
 
-def delete_outputs(checkout: Path, jobs: Sequence[Job]) -> None:
-    """Delete what these jobs have made."""
-    for path in (checkout / name for job in jobs for name in job.outputs):
+def delete_outputs(checkout: Path, outputs: Iterable[Sequence[str]]) -> None:
+    """Delete what jobs with these outputs have made."""
+    for path in (checkout / name for names in outputs for name in names):
         if path.is_dir():
             shutil.rmtree(path)
         else:
@@ -182,7 +182,7 @@ def main() -> int:
         known.write_text(yaml.safe_dump(inputs))
         (checkout / "resources" / "sources.yaml").write_text(yaml.safe_dump(inputs["sources"]))
         if breaks:
-            delete_outputs(checkout, jobs())
+            delete_outputs(checkout, lost_outputs(jobs("--forceall")))
         environment = clean_environment() | inputs["environment"]
         # Two trainings at true size may need more memory than there is; jobs say what they need.
         options = ["--cores", given.cores, "--resources", f"mem_mb={megabytes_here()}"]
