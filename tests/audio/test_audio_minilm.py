@@ -13,9 +13,10 @@ from triptych.apps.sounds.search.text_side import NETWORK, TextSide
 from triptych.audio.models import minilm
 from triptych.audio.models.audio_encoders.statistics import Settings as StatisticsSettings
 from triptych.audio.models.retrieval import RetrievalModel, load_model, save_model
+from triptych.audio.models.sentence_encoders import FILES
 from triptych.audio.models.sentences import SentenceEncoder
 from triptych.audio.models.settings import ModelSettings
-from triptych.audio.models.text_files import FILES, read_tokenizer
+from triptych.audio.models.text_files import read_tokenizer
 from triptych.core.errors import InputError
 from triptych.core.packages import obtain
 

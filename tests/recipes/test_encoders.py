@@ -11,7 +11,7 @@ from hub_site import REVISION, hub_site
 from recipes import follow, keep_alone
 from tiny_checkout import ROOT, TINY, copy_checkout
 
-from triptych.audio.models.text_files import FILES
+from triptych.audio.models.sentence_encoders import FILES
 from triptych.audio.models.text_making import train_tokenizer
 from triptych.audio.workflow import Workflow
 from triptych.core.config import ConfigError, check_config, merged, read_config

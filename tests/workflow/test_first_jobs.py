@@ -7,6 +7,7 @@ import pytest
 import yaml
 from tiny_checkout import ROOT
 
+from triptych.audio.models.sentence_encoders import FILES
 from triptych.audio.workflow import Workflow
 from triptych.core.config import read_config
 
@@ -141,5 +142,5 @@ def test_scoring_checkpoints_asks_for_them_and_for_their_own_inputs_alone(source
         "clotho_audio_evaluation.7z",
         "dcase2025, part 1",
         *(f"salsa, part {number}" for number in range(1, 6)),
-        "roberta_large",
+        *(f"roberta_large, {file}" for file in FILES),
     }

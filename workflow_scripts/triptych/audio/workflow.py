@@ -9,7 +9,7 @@ from triptych.audio.experiments import MODELS, Run, audio_runs, pair_name, train
 from triptych.audio.inputs import Inputs, hub_address
 from triptych.audio.models import sentence_encoders
 from triptych.audio.models.entries import encoder_names
-from triptych.audio.models.sentence_encoders import hub_model, sentence_encoder
+from triptych.audio.models.sentence_encoders import FILES, hub_model, sentence_encoder
 from triptych.audio.models.settings import ModelSettings
 from triptych.core.config import ConfigError
 from triptych.report.files import products
@@ -219,12 +219,13 @@ class Workflow:
         return entries | self._hub_models({text for _, text in self.published.values()})
 
     def _hub_models(self, names: Iterable[str]) -> dict[str, dict[str, Any]]:
-        """Entries of text models that are downloaded, by name."""
+        """Entries of the files of text models that are downloaded, by name."""
         models = {name: self.text_settings[name] for name in sorted(names)}
         return {
-            name: {"url": hub_address(model["repository"], model["revision"], "model.safetensors")}
+            f"{name}, {file}": {"url": hub_address(model["repository"], model["revision"], file)}
             for name, model in models.items()
             if model["source"] == "hub"
+            for file in FILES
         }
 
     def audio_weights(self, wildcards: Any) -> str | list[str]:

@@ -13,7 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from triptych.audio.models.text_files import FILES, read_config
+from triptych.audio.models.sentence_encoders import FILES
+from triptych.audio.models.text_files import read_config
 from triptych.audio.models.transformer import Transformer
 from triptych.core.packages import entry_of, obtain
 

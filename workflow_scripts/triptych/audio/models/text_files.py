@@ -9,7 +9,6 @@ from tokenizers import Tokenizer
 
 from triptych.core.errors import InputError
 
-FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors")
 WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 

@@ -20,7 +20,8 @@ from tokenizers import (
 
 from triptych.audio.data.hub import download_hub, list_hub
 from triptych.audio.data.tables import read_table
-from triptych.audio.models.text_files import FILES, clean_caption, read_config
+from triptych.audio.models.sentence_encoders import FILES
+from triptych.audio.models.text_files import clean_caption, read_config
 from triptych.core.download import DownloadError
 from triptych.core.errors import InputError
 

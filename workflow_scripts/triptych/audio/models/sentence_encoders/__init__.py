@@ -57,6 +57,8 @@ class SentenceSettings(ABC):
         }
 
 
+FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors")
+"""Of a pretrained text model, on the hub and in a folder."""
 HUB_KEYS = ("repository", "revision", "sha256", "pooling")
 """Keys of a text model from the hub, beside the shared ones."""
 
