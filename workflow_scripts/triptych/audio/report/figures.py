@@ -57,7 +57,7 @@ def finetuning_figure(long: pd.DataFrame) -> Figure:
         for captions in CAPTION_LABELS:
             _mean_and_range(axes, of_measure[of_measure["captions"] == captions], captions)
         axes.set(title=title, xlabel="epoch of fine-tuning", ylabel=unit)
-        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
         axes.margins(y=0.12)
         axes.grid(axis="x", visible=False)
     legend_below(figure, panels, columns=4)
@@ -106,7 +106,7 @@ def trainings_figure(long: pd.DataFrame, study: AudioStudy) -> Figure:
             look |= {"marker": SHAPES.get(captions, ""), "markersize": 4.2, "label": name}
             axes.plot(line["epoch"], line["value"], **look)
         axes.set(title=title, xlabel="epoch", ylabel=FINETUNING[measure][1])
-        axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+        axes.xaxis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))
         axes.grid(axis="x", visible=False)
     for line in _runs(long[long["measure"] == "train_loss"], study.main, "pretrained"):
         look = {"color": INK, "linewidth": 0.8, "marker": ".", "label": "its training loss"}

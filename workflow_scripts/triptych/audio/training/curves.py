@@ -32,7 +32,7 @@ def training_figure(history: pd.DataFrame) -> Figure:
         precision.set_ylabel("percent")
         for axes in (losses, precision):
             axes.set_xlabel("epoch")
-            axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+            axes.xaxis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
     return figure
 
 

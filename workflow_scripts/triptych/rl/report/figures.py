@@ -190,7 +190,7 @@ def curves_figure(long: pd.DataFrame, by: str = "method") -> Figure:
                 look["label"] = f"{level:g} %" if level else "dense"
             band = None if method in CONTROLS else EXTREMES
             draw_line(axes, line["update"], line, band, marker=".", **look)
-        axes.xaxis.set_major_locator(MaxNLocator(4))
+        axes.xaxis.set_major_locator(MaxNLocator(4, integer=True, min_n_ticks=1))
         axes.xaxis.set_major_formatter(lambda update, _: f"{update:,.0f}")
 
     return score_panels(long, draw, "updates", legend_columns=4 if by == "method" else 8)

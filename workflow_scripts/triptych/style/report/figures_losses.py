@@ -106,7 +106,7 @@ def _draw_loss(axes: Axes, line: pd.DataFrame) -> None:
         axes.plot(end["evaluation"], end["value"], "x", markersize=7, **how)
     logarithmic(axes)
     axes.grid(axis="x", visible=False)
-    axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))
 
 
 def logarithmic(axes: Axes) -> None:
@@ -263,7 +263,7 @@ def training_figure(long: pd.DataFrame, samples: Mapping[str, Path]) -> Figure:
     for chart in (left, right):
         logarithmic(chart)
         chart.set_xlabel("batches")
-        chart.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+        chart.xaxis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))
         chart.xaxis.set_major_formatter(FuncFormatter(lambda batch, _: f"{batch:,.0f}"))
         chart.grid(axis="x", visible=False)
         chart.legend(loc="best", fontsize=7.2, frameon=True, framealpha=0.85, edgecolor="none")
