@@ -255,9 +255,9 @@ def training_figure(long: pd.DataFrame, samples: Mapping[str, Path]) -> Figure:
         left.plot(line["batch"], median, color=colour, linewidth=1.6, label=named)
     totals = held_out[held_out["term"] == "total"]
     for painting, line in totals.groupby("painting", sort=False):
-        name, chosen = spoken(str(painting)), line[line["chosen"]]
-        right.plot(line["batch"], line["value"], "o-", markersize=3.5, label=name)
-        right.plot(chosen["batch"], chosen["value"], "o", **RING, label="chosen")
+        right.plot(line["batch"], line["value"], "o-", markersize=3.5, label=spoken(str(painting)))
+    chosen = totals[totals["chosen"]]
+    right.plot(chosen["batch"], chosen["value"], "o", **RING, label="chosen")
     left.set(title="Training loss", ylabel="weighted loss")
     right.set_title("Held-out loss by checkpoint")
     for chart in (left, right):
