@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from triptych.audio.models.sentence_encoders import FILES
 from triptych.scale import BEYOND, DEMO, OVERNIGHT, shipped
 from triptych.studies import workflows
 
@@ -126,7 +127,7 @@ def test_the_first_job_asks_for_every_file_that_later_jobs_download(listed, sour
             case "audio_download_wavcaps", {"part": part}:
                 fetched.add(f"{part}.zip")
             case "audio_text_model", {"text_model": name}:
-                fetched.add(name)
+                fetched.update(f"{name}, {file}" for file in FILES)
     assert asked == fetched and len(asked) > 30
     asking = {job["wildcards"]["asked"] for job in listed if job["rule_name"] == "report_inputs"}
     assert asking == {*workflows()}
