@@ -1,21 +1,23 @@
 """Comparisons of Version 1's runs: their losses, and the structure that images keep."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from triptych.report.claims import Finding
-from triptych.report.palette import label, spoken
+from triptych.report.palette import label
 from triptych.report.tables import TIMES
 from triptych.style.report.claims_facts import OPTIMIZERS, PAIR, STARTS, Run
 from triptych.style.report.labels import (
     ARCHITECTURE_LABELS,
+    CONTENT_LOSS_LOOKS,
     INITIALISATION_LABELS,
     OPTIMIZER_LOOKS,
     RATES_LABELS,
 )
-from triptych.style.report.runs import backbone_name
+from triptych.style.report.runs import Row, backbone_name
 
 ORDER_OF_MAGNITUDE = 10.0
 RISE = 1.05
@@ -54,15 +56,15 @@ def backbones_share_a_trend(run: Run) -> Finding:
 
 def backbones_look_alike(run: Run) -> Finding:
     """Images by both backbones (Figure 3)."""
-    return _alike(run, "backbones", "backbone")
+    return _alike(run, "backbones", backbone_name)
 
 
 def losses_look_alike(run: Run) -> Finding:
     """Images by the four content losses (Section V-C)."""
-    return _alike(run, "losses", "content_loss")
+    return _alike(run, "losses", lambda row: CONTENT_LOSS_LOOKS[row["content_loss"]].label)
 
 
-def _alike(run: Run, experiment: str, column: str) -> Finding:
+def _alike(run: Run, experiment: str, name_of: Callable[[Row], str]) -> Finding:
     """Structure kept and distance to the painting's colours of an experiment's images."""
     finding = Finding(interval=ONCE)
     for (content, painting), rows in run.chosen(experiment).groupby(PAIR, sort=False):
@@ -70,8 +72,8 @@ def _alike(run: Run, experiment: str, column: str) -> Finding:
             ("ssim_luma", "SSIM", ALIKE_STRUCTURE),
             ("colour_distance", "distance of colours", ALIKE_COLOURS),
         ):
-            values = dict(zip(rows[column], rows[measure], strict=True))
-            texts = (f"{spoken(who)} {value:.2f}" for who, value in values.items())
+            values = {name_of(row): row[measure] for row in rows.to_dict("records")}
+            texts = (f"{who} {value:.2f}" for who, value in values.items())
             finding.add(f"{name}: {', '.join(texts)}")
             apart = np.ptp([*values.values()])
             if not apart <= most:
