@@ -8,6 +8,7 @@ import pytest
 from triptych.apps.listing import Job, needs_of
 from triptych.apps.missing import gaps_of, missing_page, rest_of
 from triptych.apps.plan import planned_run
+from triptych.report.page import told
 from triptych.style.data.missing import write_missing
 
 ROOT = Path(__file__).parents[2]
@@ -48,18 +49,19 @@ def test_each_product_stands_by_the_failed_jobs_that_it_waits_for(tmp_path):
         (["audio_figure2"], {}),
     ]
     assert failed == [0, 1]
+    assert told(gaps) == [gaps[0], *gaps[2:]]  # the second job's error stands beside the figure
     assert sorted(file for gap in gaps for file in gap.files) == sorted(
         file for one in JOBS for file in one.outputs
     )
 
 
 def test_the_list_names_jobs_errors_products_and_pictures(tmp_path):
-    fail(tmp_path, TRAIN)
+    fail(tmp_path, TRAIN, error=f"triptych.core.errors.InputError: {LINE}")
     write_missing(tmp_path / "results/style/paintings/waves.png", "waves", "it is too small")
     lines = missing_page(JOBS, tmp_path, "{rl: {tasks: {one: null}}}").splitlines()
     assert "7 jobs" in lines[0] and " 1 failed" in lines[0]
     at = lines.index("rl_train: results/rl/one/run")
-    assert LINE in lines[at + 1]
+    assert lines[at + 1] == f"  {LINE}"
     assert lines[at + 2].split(": ")[1] == "rl_figure1, rl_scores, rl_verdicts"
     assert any("waves" in line for line in lines) and "  it is too small" in lines
     assert lines[-1] == "{rl: {tasks: {one: null}}}"

@@ -5,6 +5,7 @@ it; the Snakefile's `onerror` calls this where a run ends.
 """
 
 import math
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +19,7 @@ import yaml
 from triptych.apps.listing import ASKS, Job, early_problems, needs_of, read_listing
 from triptych.core.config import merged, read_yaml, without_removed
 from triptych.page import PARTIAL, write_page
-from triptych.report.page import Gap
+from triptych.report.page import Gap, told
 from triptych.studies import page_input, workflows
 from triptych.style.data.missing import missing_among
 
@@ -26,6 +27,8 @@ INFRASTRUCTURE = True
 
 PAGE, REPORT = "report_page", "results/report.html"
 """The rule of the whole page, and its output."""
+OWN_ERROR = re.compile(r"^triptych(\.\w+)+: ")
+"""How a traceback begins an error whose text is this project's."""
 
 
 def show_missing(jobs: Sequence[Job], runs: Sequence[Mapping[str, Any]]) -> None:
@@ -54,9 +57,7 @@ def missing_page(jobs: Sequence[Job], root: Path, rest: str = "") -> str:
     if jobs:
         failed = {job for gap in gaps for job in gap.errors}
         lines.append(f"{len(jobs)} jobs are missing. Of them {len(failed)} failed:")
-    for gap in gaps:
-        if not (gap.errors or gap.products):  # files that nobody looks at
-            continue
+    for gap in told(gaps):
         errors = [f"{job}\n{indent(error, '  ')}" for job, error in gap.errors.items()]
         products = [f"  Missing: {', '.join(gap.products)}"] if gap.products else []
         lines += ["", *(errors or [f"For no failed job: {gap.reason}."]), *products]
@@ -98,7 +99,7 @@ def failure(log: Path) -> str:
     text = log.read_text(encoding="utf-8", errors="replace")
     _, traceback, error = text.rpartition("Traceback (most recent call last):")
     lines = [line for line in error.splitlines() if line.strip() and not line.startswith("  ")]
-    return "\n".join(lines) if traceback else ""
+    return OWN_ERROR.sub("", "\n".join(lines)) if traceback else ""
 
 
 def rest_of(jobs: Sequence[Job], failed: Iterable[int], run: Mapping[str, Any]) -> str:

@@ -210,6 +210,12 @@ class Gap:
         return sorted({product_name(file) for file in self.files if is_shown(file)})
 
 
+def told(gaps: Sequence[Gap]) -> list[Gap]:
+    """The gaps that a reader is told: those of products, and those of errors beside no product."""
+    beside = {job for gap in gaps if gap.products for job in gap.errors}
+    return [gap for gap in gaps if gap.products or gap.errors.keys() - beside]
+
+
 def product_name(file: str) -> str:
     """The name of the figure, table or verdicts that a file is of; else its path in results/."""
     below = file.rpartition("results/")[2]
@@ -300,7 +306,7 @@ def render_page(page: Page) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"inline": inline, "markdown": render, "whole": _whole}
+    environment.filters |= {"inline": inline, "markdown": render, "told": told, "whole": _whole}
     style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))
     template = environment.get_template("page.html.j2")
     return template.render(page=page, style=style, chips=_CHIPS, untested=NOT_TESTABLE)
