@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from PIL import Image
 
 from triptych.core.files import atomic_path, write_csv
@@ -118,6 +119,12 @@ def _as_jpeg(match: re.Match[str]) -> str:
     flat = on_white(Image.open(io.BytesIO(base64.b64decode(match[1]))))
     flat.save(stream, "JPEG", quality=85, subsampling=0)
     return data_address(stream.getvalue(), "image/jpeg")
+
+
+def count_axis(axes: Axes, most: int = 5) -> None:
+    """The horizontal axis counts epochs, updates or the like: at most `most` whole steps."""
+    axes.xaxis.set_major_locator(MaxNLocator(most, integer=True, min_n_ticks=1))
+    axes.xaxis.set_major_formatter(lambda count, _: f"{count:,.0f}")
 
 
 def legend_below(figure: Figure, axes: list[Axes], columns: int) -> None:

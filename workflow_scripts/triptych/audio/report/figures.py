@@ -5,10 +5,9 @@ from itertools import cycle
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from triptych.audio.report.rows import AudioStudy, Pair, of_pair
-from triptych.report.palette import INK, MUTED, legend_below, styled
+from triptych.report.palette import INK, MUTED, count_axis, legend_below, styled
 from triptych.report.tables import with_cells
 
 # Okabe and Ito's palette, told apart by every common form of colour vision.
@@ -57,7 +56,7 @@ def finetuning_figure(long: pd.DataFrame) -> Figure:
         for captions in CAPTION_LABELS:
             _mean_and_range(axes, of_measure[of_measure["captions"] == captions], captions)
         axes.set(title=title, xlabel="epoch of fine-tuning", ylabel=unit)
-        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
+        count_axis(axes)
         axes.margins(y=0.12)
         axes.grid(axis="x", visible=False)
     legend_below(figure, panels, columns=4)
@@ -106,7 +105,7 @@ def trainings_figure(long: pd.DataFrame, study: AudioStudy) -> Figure:
             look |= {"marker": SHAPES.get(captions, ""), "markersize": 4.2, "label": name}
             axes.plot(line["epoch"], line["value"], **look)
         axes.set(title=title, xlabel="epoch", ylabel=FINETUNING[measure][1])
-        axes.xaxis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))
+        count_axis(axes)
         axes.grid(axis="x", visible=False)
     for line in _runs(long[long["measure"] == "train_loss"], study.main, "pretrained"):
         look = {"color": INK, "linewidth": 0.8, "marker": ".", "label": "its training loss"}

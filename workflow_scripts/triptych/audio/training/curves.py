@@ -6,10 +6,9 @@ from pathlib import Path
 import matplotlib
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from triptych.core.files import atomic_path, remove_partial, write_csv
-from triptych.report.palette import INK, MUTED, STYLE
+from triptych.report.palette import INK, MUTED, STYLE, count_axis
 
 INFRASTRUCTURE = True  # nothing is learnt from it
 
@@ -32,7 +31,7 @@ def training_figure(history: pd.DataFrame) -> Figure:
         precision.set_ylabel("percent")
         for axes in (losses, precision):
             axes.set_xlabel("epoch")
-            axes.xaxis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
+            count_axis(axes)
     return figure
 
 

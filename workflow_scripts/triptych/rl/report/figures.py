@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from triptych.report.palette import INK, MUTED, legend_below, styled
+from triptych.report.palette import INK, MUTED, count_axis, legend_below, styled
 from triptych.rl.methods import CONTROLS, DENSE
 from triptych.rl.report.labels import (
     ALGORITHM_COLOURS,
@@ -190,8 +190,7 @@ def curves_figure(long: pd.DataFrame, by: str = "method") -> Figure:
                 look["label"] = f"{level:g} %" if level else "dense"
             band = None if method in CONTROLS else EXTREMES
             draw_line(axes, line["update"], line, band, marker=".", **look)
-        axes.xaxis.set_major_locator(MaxNLocator(4, integer=True, min_n_ticks=1))
-        axes.xaxis.set_major_formatter(lambda update, _: f"{update:,.0f}")
+        count_axis(axes, most=4)
 
     return score_panels(long, draw, "updates", legend_columns=4 if by == "method" else 8)
 

@@ -72,10 +72,9 @@ def _alike(run: Run, experiment: str, name_of: Callable[[Row], str]) -> Finding:
             ("ssim_luma", "SSIM", ALIKE_STRUCTURE),
             ("colour_distance", "distance of colours", ALIKE_COLOURS),
         ):
-            values = {name_of(row): row[measure] for row in rows.to_dict("records")}
-            texts = (f"{who} {value:.2f}" for who, value in values.items())
+            texts = (f"{name_of(row)} {row[measure]:.2f}" for row in rows.to_dict("records"))
             finding.add(f"{name}: {', '.join(texts)}")
-            apart = np.ptp([*values.values()])
+            apart = np.ptp(rows[measure])
             if not apart <= most:
                 finding.failures.append(f"{content}, {painting}: {name} differs by {apart:.2f}")
     return finding

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from triptych.report.palette import INK, MUTED, legend_below, spoken, styled
+from triptych.report.palette import INK, MUTED, count_axis, legend_below, spoken, styled
 from triptych.report.statistics import ratio_interval
 from triptych.report.tables import with_cells
 from triptych.style.report.labels import (
@@ -106,7 +106,7 @@ def _draw_loss(axes: Axes, line: pd.DataFrame) -> None:
         axes.plot(end["evaluation"], end["value"], "x", markersize=7, **how)
     logarithmic(axes)
     axes.grid(axis="x", visible=False)
-    axes.xaxis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))
+    count_axis(axes)
 
 
 def logarithmic(axes: Axes) -> None:
@@ -263,8 +263,7 @@ def training_figure(long: pd.DataFrame, samples: Mapping[str, Path]) -> Figure:
     for chart in (left, right):
         logarithmic(chart)
         chart.set_xlabel("batches")
-        chart.xaxis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))
-        chart.xaxis.set_major_formatter(FuncFormatter(lambda batch, _: f"{batch:,.0f}"))
+        count_axis(chart)
         chart.grid(axis="x", visible=False)
         chart.legend(loc="best", fontsize=7.2, frameon=True, framealpha=0.85, edgecolor="none")
     return figure
