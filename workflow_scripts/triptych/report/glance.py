@@ -54,13 +54,15 @@ def interval_bars(rows: pd.DataFrame, digits: int) -> list[Bar]:
 class Glance:
     """A study in ten seconds.
 
-    sentence: what the run saw (Markdown). numbers: value and label of each, at most three.
+    sentence: what the run shows of the paper, with its interval (Markdown). limits: what it can't
+    show, and why (Markdown). numbers: value and label of each, at most three.
     bars or photographs: the picture; of photographs, each with its alternative text, the first is
     large. caption: of the photographs (Markdown).
     """
 
     sentence: str
     numbers: Sequence[tuple[str, str]]
+    limits: str = ""
     bars: Bars | None = None
     photographs: Sequence[tuple[Embedded, str]] = ()
     caption: str = ""
