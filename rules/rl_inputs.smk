@@ -63,8 +63,8 @@ rule rl_collect:
     conda:
         "../envs/rl.yaml"
     params:
-        **RL.config["collect"],
         task="{task}",
+        collect=RL.collect,
         code=code("rl_collect"),
     script:
         "../workflow_scripts/rl/collect.py"

@@ -11,9 +11,9 @@ with job(snakemake):
         params.task,
         snakemake.input.expert,
         output.recorded,
-        transitions=params.transitions,
-        sigma=params.noise,
-        seed=params.seed,
+        transitions=params.collect["transitions"],
+        sigma=params.collect["noise"],
+        seed=params.collect["seed"],
     )
     task = task_named(params.task)
     prepare(output.recorded, task, "collected", output.transitions, output.dataset)

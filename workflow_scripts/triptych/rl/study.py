@@ -33,10 +33,15 @@ def predictions(workflow: Any, on_gpu: bool) -> dict[str, Unmet]:
 
 def glance(files: Files, settings: Mapping[str, Any]) -> Glance | None:
     """The study's part of the first screen; None where one of its tables is missing."""
-    names = ("table1", "scores", "inference")
+    names = ("table1", "scores", "datasets")
     if not all(files[name] for name in names):
         return None
-    return page.glance(**{name: read_frames(files[name]) for name in names})
+    return page.glance(
+        **{name: read_frames(files[name]) for name in names},
+        sensors=read_frames(files["sensors"]) if files["sensors"] else None,
+        observations=settings["observations"],
+        updates=settings["updates"],
+    )
 
 
 def sections(

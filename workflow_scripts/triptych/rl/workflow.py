@@ -231,7 +231,13 @@ class Workflow:
     def page(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
         """Files and settings of its part of the page, beside its figures."""
         files = {name: [f"results/tables/rl_{name}.csv"] for name in self.tables}
-        return {**files, "datasets": self.datasets}, {"variants": self.variants}
+        files["sensors"] = ["results/tables/rl_sensors.csv"] if self.sensing else []
+        settings = {
+            "variants": self.variants,
+            "observations": self.config["observations"],
+            "updates": self.config["training"]["updates"],
+        }
+        return {**files, "datasets": self.datasets}, settings
 
     def facts(self) -> dict[str, str]:
         """The scale and settings of the runs, for the head of the page."""
@@ -266,6 +272,11 @@ class Workflow:
     def task(self, wildcards: Any) -> dict[str, Any]:
         """The arguments of `task_from` for a task."""
         return tables.task_table(self.config["tasks"], wildcards.task)
+
+    def collect(self, wildcards: Any) -> dict[str, Any]:
+        """Length, noise and seed of the recording of a task's expert."""
+        collect, task = self.config["collect"], self.config["tasks"][wildcards.task]
+        return {**collect, "noise": task.get("noise", collect["noise"])}
 
     def tasks_from(self, *sources: str) -> str:
         """A pattern for the tasks whose data come from one of these sources."""

@@ -11,11 +11,20 @@ import pandas as pd
 from triptych.report.glance import Bars, Glance, interval_bars
 from triptych.report.page import PageFigure, Part, Section, sections
 from triptych.report.palette import label
+from triptych.report.statistics import Interval
 from triptych.report.tables import DASH, TIMES, Table, number, plain
 from triptych.rl.methods import DENSE
+from triptych.rl.report.claims_scores import LEARNED
 from triptych.rl.report.inference import latency_table
-from triptych.rl.report.labels import ALL_TASKS, METHOD_LABELS, NETWORK_LABELS, TASK_LABELS
+from triptych.rl.report.labels import (
+    ALL_TASKS,
+    METHOD_LABELS,
+    NETWORK_LABELS,
+    OBSERVATION_LABELS,
+    TASK_LABELS,
+)
 from triptych.rl.report.memory import table1_table
+from triptych.rl.report.scores import RATIO, summarise_scores
 from triptych.rl.report.sensors import cut_table
 from triptych.rl.report.tables import (
     comparisons_table,
@@ -188,44 +197,129 @@ def rl_sections(
 
 def _own_units(scores: pd.DataFrame) -> dict[str, str]:
     """Units of the tasks whose scores aren't normalised."""
-    units = scores.drop_duplicates("task").set_index("task")["unit"]
+    units = scores.set_index("task")["unit"]
     return {str(task): unit for task, unit in units.items() if unit != NORMALISED}
 
 
-def glance(table1: pd.DataFrame, scores: pd.DataFrame, inference: pd.DataFrame) -> Glance:
-    """The first screen: scores of dense and pruned policies, and what pruning saves.
+RECORDED = {"collected": "recordings of our own experts, not D4RL's", "d4rl": "D4RL's data"}
+"""What policies learned from, by the source of a task's data; any other is the user's."""
 
-    table1, scores, inference: the long tables.
+
+def glance(
+    table1: pd.DataFrame,
+    scores: pd.DataFrame,
+    datasets: pd.DataFrame,
+    sensors: pd.DataFrame | None,
+    *,
+    observations: str,
+    updates: int,
+) -> Glance:
+    """The first screen: the share of the dense score that pruned policies keep where the dense ones
+    learned, on both kinds of observations if both ran, and how much smaller they are.
+
+    table1, scores, sensors: the long tables. datasets: of the data's policies. observations: how
+    `scores` sees them. updates: of the training.
     """
+    of_tasks = scores[(scores["unit"] == NORMALISED) & (scores["task"] != ALL_TASKS)]
     algorithm = min(scores["algorithm"])  # BC where it ran
-    rows = scores[(scores["algorithm"] == algorithm) & (scores["unit"] == NORMALISED)]
-    known = dict.fromkeys([DENSE, "snip", "grasp", *rows["method"]])
-    methods = [name for name in known if (rows["method"] == name).any()][:3]
-    first = (methods[1:] or ["snip"])[0]
-    means = rows[rows["task"] == ALL_TASKS].set_index("method")["value"].reindex([DENSE, first])
-    dense, pruned = means
-    sparsity = f"{rows['sparsity_percent'].max():g}%"
+    methods = [name for name in dict.fromkeys(["snip", *of_tasks["method"]]) if name != DENSE]
+    name, sparsity = label(METHOD_LABELS, methods[0]), f"{scores['sparsity_percent'].max():g}%"
+    cells = [of_tasks.assign(seen=observations)]
+    if sensors is not None:
+        cells.append(_seen_otherwise(sensors, algorithm, observations))
+    rows = _judged(pd.concat(cells), datasets)
+    rows = rows[rows["method"].isin([DENSE, methods[0]])]
+    shown = rows[rows["algorithm"] == algorithm]
+    kept = shown[shown["learned"] & (shown["method"] != DENSE)]
     sums = table1.groupby(["method", "format"])["value"].sum(min_count=len(NETWORK_LABELS))
     smaller = sums.get((DENSE, "dense"), float("nan")) / sums.get(("snip", "coo"), float("nan"))
-    acting = inference[(inference["part"] == "actor") & (inference["batch"] == 1)]
-    bars = rows[(rows["task"] != ALL_TASKS) & rows["method"].isin(methods)]
-    bars = bars.assign(place=bars["method"].map(methods.index)).sort_values(["task", "place"])
-    bars = bars[["value", "low", "high"]].assign(
-        label=bars["method"].map(METHOD_LABELS),
-        group=[label(TASK_LABELS, task) for task in bars["task"]],
-        strong=bars["method"] != DENSE,
-    )
+    data = dict.fromkeys(RECORDED.get(str(kind), "the user's data") for kind in datasets["source"])
+    sentence = f"{algorithm} has learned too little anywhere to say what pruning by {name} keeps."
+    if len(kept):
+        sentence = f"Of its score with all weights {algorithm} keeps, with {sparsity} of them "
+        sentence += f"pruned by {name} before training, {'; '.join(map(_shares, _by_kind(kept)))}."
+    means = [(_seen(part), part["ratio_to_dense"].mean()) for part in _by_kind(kept)]
     return Glance(
-        sentence=f"{algorithm} scores {number(dense, 0)} with all weights and {number(pruned, 0)} "
-        f"with {sparsity} of them pruned before training by {label(METHOD_LABELS, first)}: means "
-        "over the tasks.",
+        sentence=sentence,
         numbers=[
-            (f"{number(100 * pruned / dense, 0)}%", "of the dense score"),
+            *((f"{number(100 * mean, 0)}%", f"of the dense score, {seen}") for seen, mean in means),
             (f"{number(smaller, 2)}{TIMES}", "smaller when stored (paper: 4)"),
-            (f"{number(acting['speedup'].max(), 1)}{TIMES}", "as fast when acting"),
         ],
+        limits=f"Learned in {updates:,} updates from {' and '.join(data)}."
+        + _too_little(rows[~rows["learned"]]),
         bars=Bars(
-            f"Normalised score, dense and at {sparsity} sparsity, with 95% intervals over seeds.",
-            interval_bars(bars, 0),
+            f"{algorithm}'s normalised score, dense and at {sparsity} sparsity, with 95% intervals "
+            "over seeds.",
+            interval_bars(
+                shown[["value", "low", "high"]].assign(
+                    label=shown["method"].map(METHOD_LABELS)
+                    + shown["seen"].map(lambda seen: "" if seen == observations else f", {seen}"),
+                    group=[label(TASK_LABELS, task) for task in shown["task"]],
+                    strong=shown["method"] != DENSE,
+                ),
+                0,
+            ),
         ),
+    )
+
+
+def _seen_otherwise(sensors: pd.DataFrame, algorithm: str, observations: str) -> pd.DataFrame:
+    """Scores of an algorithm on the observations that aren't these, as `summarise_scores` has
+    them."""
+    runs = sensors[(sensors["observations"] != observations) & (sensors["unit"] == NORMALISED)]
+    runs = runs.rename(columns={"value": "score"}).assign(algorithm=algorithm)
+    return summarise_scores(runs).assign(seen=runs["observations"].min())
+
+
+def _judged(rows: pd.DataFrame, datasets: pd.DataFrame) -> pd.DataFrame:
+    """Scores by task and way of seeing, with the data's policy's, and whether the dense networks
+    reach LEARNED of that."""
+    tasks = [*datasets["task"]]
+    data = rows["task"].map(datasets.set_index("task")["score_normalised_mean"])
+    rows = rows.assign(behaviour=data, place=rows["task"].map(tasks.index))
+    dense = rows[rows["method"] == DENSE].set_index(["algorithm", "seen", "task"])
+    enough = dense["value"] >= LEARNED * dense["behaviour"]
+    keys = pd.MultiIndex.from_frame(rows[enough.index.names])
+    rows = rows.assign(learned=enough.reindex(keys, fill_value=False).to_numpy())
+    return rows.sort_values("place", kind="stable")
+
+
+def _by_kind(rows: pd.DataFrame) -> list[pd.DataFrame]:
+    """The rows of each algorithm and way of seeing."""
+    return [part for _, part in rows.groupby(["algorithm", "seen"], sort=False)]
+
+
+def _seen(rows: pd.DataFrame) -> str:
+    return OBSERVATION_LABELS[rows["seen"].iloc[0]]
+
+
+def _shares(rows: pd.DataFrame) -> str:
+    """What is kept of the dense score, with its interval, on each task of one way of seeing."""
+    shares = [
+        f"{number(row['ratio_to_dense'], 2)} "
+        f"{Interval(*(row[name] for name in RATIO)).ends()} on {label(TASK_LABELS, row['task'])}"
+        for row in rows.to_dict("records")
+    ]
+    return f"{', '.join(shares)} ({_seen(rows)})"
+
+
+def _too_little(rows: pd.DataFrame) -> str:
+    """The dense policies that don't reach the data's, beside the pruned ones."""
+    parts = []
+    for kind in _by_kind(rows):
+        dense = kind[kind["method"] == DENSE]
+        pruned = kind[kind["method"] != DENSE].drop_duplicates("task").set_index("task")
+        scores = [
+            f"{number(row['value'], 0)} of {number(row['behaviour'], 0)} on "
+            f"{label(TASK_LABELS, row['task'])} (pruned {number(value, 0)})"
+            for row, value in zip(
+                dense.to_dict("records"), pruned["value"].reindex(dense["task"]), strict=True
+            )
+        ]
+        parts.append(f"{kind['algorithm'].iloc[0]} on {_seen(kind)} {', '.join(scores)}")
+    if not parts:
+        return ""
+    return (
+        f" No share is given where all weights score less than {LEARNED:.0%} of the data's policy: "
+        f"{'; '.join(parts)}."
     )

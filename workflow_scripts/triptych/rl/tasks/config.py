@@ -13,7 +13,7 @@ EXPERT = "expert"
 """The quality of the paper's data."""
 TASK_KEYS = ("environment", "reference", "inputs", "options")
 """Keys of an entry that define the task."""
-SOURCE_KEYS = {"path": "path", "quality": "d4rl", "dataset": "minari"}
+SOURCE_KEYS = {"path": "path", "quality": "d4rl", "dataset": "minari", "noise": "collected"}
 """Keys of an entry that only one source has."""
 Config = Mapping[str, Any]
 Tables = Mapping[str, Config]
