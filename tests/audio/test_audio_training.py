@@ -66,7 +66,7 @@ def test_the_number_of_workers_makes_no_difference():
     alone, read_ahead = (load(data, range(2, 12), workers, False) for workers in (0, 2))
     for first, second in itertools.zip_longest(alone, read_ahead):
         assert first.captions == second.captions
-        for name in ("waveforms", "lengths", "chosen"):
+        for name in ("recordings", "lengths", "chosen"):
             assert torch.equal(getattr(first, name), getattr(second, name))
 
 

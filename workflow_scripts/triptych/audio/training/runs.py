@@ -78,7 +78,7 @@ def train_runs(
     """
     clips, chosen = ClipStore(plan.corpus.shards), choose_device(device)
     spectrograms = cache(partial(Spectrograms, clips))
-    # Once a clip is enough where an epoch is like another; a GPU is quick, and readers share nothing.
+    # Epochs hear the same. A GPU computes it quicker than it is moved; readers share no memory.
     unchanging = not (plan.training.band_jitter or plan.training.workers or chosen.type != "cpu")
     for run, folder in zip(runs, folders, strict=True):
         model = plan.start(int(run["seed"])).to(chosen)

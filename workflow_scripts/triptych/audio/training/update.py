@@ -92,7 +92,9 @@ class Updates:
         lengths = batch.lengths[part]
         recordings = batch.recordings[part, : int(lengths.max())]
         with training_precision(device, precision), _keyed_dropout(device, *key):
-            audio = self._model.embed_audio(recordings.to(device, non_blocking=True), lengths, draws)
+            audio = self._model.embed_audio(
+                recordings.to(device, non_blocking=True), lengths, draws
+            )
             text = self._model.embed_text(
                 {name: value[part].to(device) for name, value in tokens.items()}
             )
