@@ -156,22 +156,22 @@ def glance(table2: pd.DataFrame) -> Glance:
         (signed(value["finetuned_gpt"] - value["finetuned_human"], 1), "points by new captions"),
     ]
     tuned = run[run["kind"].str.startswith("finetuned") & (run["metric"] == "map_at_10")]
-    single = tuned.groupby([*pair, "kind"], dropna=False)[ENDS].mean().nlargest(1, "value").iloc[0]
-    ensemble = precision.loc["ensemble_published"]
-    learnt = max(single["low"], ensemble["low"]) > value["chance"]
+    best = tuned.groupby([*pair, "kind"])[ENDS].mean().nlargest(1, "value").iloc[0]
+    learnt = max(best["low"], precision["low"]["ensemble_published"]) > value["chance"]
     bars = precision[ENDS].assign(
         label=list(SYSTEMS.values()),
         strong=~precision.index.isin(["chance", "untrained", "keywords"]),
     )
-    found = means.xs("r_at_10")
+    recalls, scores = _cells(means.xs("r_at_10").reindex([*SYSTEMS]), 0), _cells(precision, 1)
     sentence = (
         f"From a sentence, the ensemble finds the right one of {run['clips'].max():.0f} recordings "
-        f"among its first ten {_cell(found.loc['ensemble_published'], 0)} times in 100, chance "
-        f"{number(found['value']['chance'], 0)} times. "
+        f"among its first ten {recalls['ensemble_published']} times in 100, chance "
+        f"{recalls['chance']} times. "
     )
     compared = (
-        f"Its mAP@10 is {_cell(ensemble)}, the best single model's {_cell(single)}, that of a bag "
-        f"of words {_cell(precision.loc['keywords'])}."
+        f"Its mAP@10 is {scores['ensemble_published']}, the best single model's "
+        f"{with_interval(best['value'], best['low'], best['high'], 1)}, that of a bag of words "
+        f"{scores['keywords']}."
     )
     limits = [SCENES_LIMITS] if run["data"].iloc[0] != "Clotho" else []
     if (run["gpt"] == "template").any():
@@ -186,5 +186,9 @@ def glance(table2: pd.DataFrame) -> Glance:
     )
 
 
-def _cell(row: pd.Series, digits: int = 1) -> str:
-    return with_interval(row["value"], row["low"], row["high"], digits)
+def _cells(rows: pd.DataFrame, digits: int) -> dict[str, str]:
+    """Values with their intervals as text, by the rows' index."""
+    return {
+        str(kind): with_interval(row["value"], row["low"], row["high"], digits)
+        for kind, row in rows.iterrows()
+    }
