@@ -146,8 +146,11 @@ def glance(table2: pd.DataFrame) -> Glance:
     pair = ["audio_model", "text_model"]
     main = run[run["kind"] == "finetuned_human"].iloc[0][pair]
     shown = run[(run[pair] == main).all(axis=1) | (run["system"] != "model")]
-    means = shown.groupby(["metric", "kind"])[[*ENDS, "published"]].mean()
-    precision = means.xs("map_at_10").reindex([*SYSTEMS])
+    precision, recall = (
+        shown[shown["metric"] == metric].groupby("kind")[[*ENDS, "published"]].mean()
+        for metric in ("map_at_10", "r_at_10")
+    )
+    precision = precision.reindex([*SYSTEMS])
     value, printed = precision["value"], precision["published"]["ensemble_published"]
     paper = "" if pd.isna(printed) else f" (paper: {printed:.1f})"
     numbers = [
@@ -162,7 +165,7 @@ def glance(table2: pd.DataFrame) -> Glance:
         label=list(SYSTEMS.values()),
         strong=~precision.index.isin(["chance", "untrained", "keywords"]),
     )
-    recalls, scores = _cells(means.xs("r_at_10").reindex([*SYSTEMS]), 0), _cells(precision, 1)
+    recalls, scores = _cells(recall, 0), _cells(precision, 1)
     sentence = (
         f"From a sentence, the ensemble finds the right one of {run['clips'].max():.0f} recordings "
         f"among its first ten {recalls['ensemble_published']} times in 100, chance "
