@@ -147,10 +147,12 @@ def glance(table2: pd.DataFrame) -> Glance:
     main = run[run["kind"] == "finetuned_human"].iloc[0][pair]
     shown = run[(run[pair] == main).all(axis=1) | (run["system"] != "model")]
     precision, recall = (
-        shown[shown["metric"] == metric].groupby("kind")[[*ENDS, "published"]].mean()
+        shown[shown["metric"] == metric]
+        .groupby("kind")[[*ENDS, "published"]]
+        .mean()
+        .reindex([*SYSTEMS])
         for metric in ("map_at_10", "r_at_10")
     )
-    precision = precision.reindex([*SYSTEMS])
     value, printed = precision["value"], precision["published"]["ensemble_published"]
     paper = "" if pd.isna(printed) else f" (paper: {printed:.1f})"
     numbers = [
