@@ -102,7 +102,9 @@ def test_audio_shows_the_main_pair_between_chance_and_the_ensemble():
     assert "66 [64, 68] times in 100" in shown.sentence and "chance 6 times" in shown.sentence
     assert "33.0 [32.0, 34.0]" in shown.sentence and "50.0 [49.0, 51.0]" in shown.sentence
     assert "40.0 [39.0, 41.0]" in shown.sentence
-    assert [value for value, _ in shown.numbers] == ["33.0%", "+11.0", f"{MINUS}2.0"]
+    assert [value for value, _ in shown.numbers] == ["33.0%", "+11.0", f"{MINUS}17.0"]
+    [*_, (captions, label)] = audio_glance(table2(LEARNT, captions="GPT")).numbers
+    assert captions == f"{MINUS}2.0" and "captions" in label
     assert "paper: 41.4" in shown.numbers[0][1]
     values = {bar.label: bar.value for bar in shown.bars.bars}
     assert values["With new captions"] == 29.0 and next(iter(values)) == "Chance"
