@@ -9,7 +9,7 @@ from triptych.audio.models.mel import LogMel
 from triptych.audio.models.retrieval import segments_with_audio
 
 ROOM = 512 * 2**20
-"""Bytes of spectrograms that a job keeps: an hour and a half of sound."""
+"""Bytes of spectrograms that a job keeps: nearly three hours of sound."""
 
 
 class Spectrograms:
