@@ -29,6 +29,24 @@ def test_the_originals_numbers_come_out(second):
     assert mel[2].numpy() == pytest.approx(np.full((1, 128, 100), SILENCE), abs=1e-6)
 
 
+def test_spectra_are_those_of_torchs_transform(second):
+    """Of any number of waveforms, in any number of threads, over several blocks of frames."""
+    waveforms = second[:2].repeat(1, 3)
+    emphasised = waveforms[:, 1:] - 0.97 * waveforms[:, :-1]
+    window = torch.hann_window(800, periodic=False)
+    spectra = torch.stft(emphasised, 1024, 320, 800, window, return_complex=True)
+    expected = (mel_filters().float() @ spectra.abs().square() + 1e-5).log()
+    threads = torch.get_num_threads()
+    try:
+        for count in (1, 2):
+            torch.set_num_threads(count)
+            found = LogMel().logarithm(waveforms)
+            torch.testing.assert_close(found, expected, rtol=0, atol=1e-3)
+            assert torch.equal(found[1], LogMel().logarithm(waveforms[1:])[0])
+    finally:
+        torch.set_num_threads(threads)
+
+
 def test_the_filters_are_those_of_another_library():
     audio_utils = pytest.importorskip("transformers.audio_utils")
     expected = audio_utils.mel_filter_bank(

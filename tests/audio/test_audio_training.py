@@ -48,8 +48,8 @@ def test_a_batch_holds_what_its_pairs_say():
         pair, sound = job.PAIRS[index], job.Noise().read(job.PAIRS[index].clip)
         assert batch.captions[row] == pair.caption
         assert batch.lengths[row] == len(sound)
-        np.testing.assert_array_equal(batch.waveforms[row, : len(sound)], sound)
-        assert not batch.waveforms[row, len(sound) :].any()
+        np.testing.assert_array_equal(batch.recordings[row, : len(sound)], sound)
+        assert not batch.recordings[row, len(sound) :].any()
 
 
 def test_captions_are_swapped_with_probability_three_tenths_for_each_variation_alike():
@@ -66,7 +66,7 @@ def test_the_number_of_workers_makes_no_difference():
     alone, read_ahead = (load(data, range(2, 12), workers, False) for workers in (0, 2))
     for first, second in itertools.zip_longest(alone, read_ahead):
         assert first.captions == second.captions
-        for name in ("waveforms", "lengths", "chosen"):
+        for name in ("recordings", "lengths", "chosen"):
             assert torch.equal(getattr(first, name), getattr(second, name))
 
 
@@ -79,7 +79,7 @@ def test_the_update_is_adams_with_the_scheduled_rate(tmp_path):
     for step in range(12):
         batch = task.batches[step]
         factor = job.draw(keyed_generator(job.CPU, "draws", task.seed, step))
-        audio = model.embed_audio(batch.waveforms, batch.lengths, factor)
+        audio = model.embed_audio(batch.recordings, batch.lengths, factor)
         text = model.embed_text(model.text.tokenize(batch.captions))
         loss = objective(audio, text, batch.chosen)
         adam.zero_grad()

@@ -162,6 +162,16 @@ def test_retrieval_of_unseen_combinations_is_six_times_chance(retrieval: pd.Data
     assert (ensemble["value"] >= 6 * chance).all()
 
 
+def test_retrieval_beats_a_bag_of_words_and_an_ensemble_its_members(
+    retrieval: pd.DataFrame,
+) -> None:
+    whole = retrieval[retrieval["subset"] == "all"]
+    keywords = whole[whole["audio_model"] == "keywords"]["value"].item()
+    members = whole[whole["stage"].eq("finetuned") & whole["captions"].eq("gpt")]["value"]
+    assert members.max() > keywords
+    assert (whole[whole["system"] == "ensemble"]["value"] > members.max()).all()
+
+
 def test_every_trained_model_beats_the_untrained_one(retrieval: pd.DataFrame) -> None:
     whole = retrieval[(retrieval["subset"] == "all") & (retrieval["system"] != "ensemble")]
     untrained = whole[whole["stage"] == "untrained"]["high"].astype(float).item()

@@ -48,8 +48,8 @@ def embed_clips(
         return stacked([store.read(clips[index], 0, frames[index]) for index in group])
 
     def embed(batch: tuple[Tensor, Tensor], part: slice) -> Tensor:
-        waveforms, lengths = batch[0][part], batch[1][part]
-        return model.embed_audio(waveforms[:, : int(lengths.max())].to(device), lengths)
+        recordings, lengths = batch[0][part], batch[1][part]
+        return model.embed_audio(recordings[:, : int(lengths.max())].to(device), lengths)
 
     portion = OomRetry(max(map(len, groups), default=0), "clips", ADVICE)
     with _evaluating(model, device, precision):

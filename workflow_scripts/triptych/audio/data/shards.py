@@ -13,13 +13,13 @@ from triptych.core.errors import InputError
 
 
 class Store(Protocol):
-    """Clips by name, such as a `ClipStore`."""
+    """Recordings by name: waveforms, as in a `ClipStore`, or what a model makes of them."""
 
     def frames(self, clip: str) -> int:
         """Length of a clip in samples."""
 
     def read(self, clip: str, start: int = 0, frames: int | None = None) -> np.ndarray:
-        """float32 [frames], or fewer at the end of the clip."""
+        """float32 [frames], or fewer at the end of the clip; or [segments, ...]."""
 
 
 class ClipStore:

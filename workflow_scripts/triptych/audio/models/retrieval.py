@@ -65,8 +65,12 @@ def segments_with_audio(
     for waveform, length, count in zip(waveforms, lengths, counts, strict=True):
         segments[first : first + count].view(-1)[:length] = waveform[:length]
         first += count
-    owners = torch.arange(len(counts)).repeat_interleave(torch.tensor(counts))
-    return segments, owners.to(waveforms.device)
+    return segments, segment_owners(counts).to(waveforms.device)
+
+
+def segment_owners(counts: Sequence[int]) -> Tensor:
+    """The recording of each segment, [M], if recordings have so many segments."""
+    return torch.arange(len(counts)).repeat_interleave(torch.tensor(counts))
 
 
 class RetrievalModel(nn.Module):
@@ -89,18 +93,29 @@ class RetrievalModel(nn.Module):
         )
 
     def embed_audio(
-        self, waveforms: Tensor, lengths: Tensor | Sequence[int], draws: Draws | None = None
+        self, recordings: Tensor, lengths: Tensor | Sequence[int], draws: Draws | None = None
     ) -> Tensor:
         """Recordings to unit vectors [B, projection], float32: of the mean over a recording's
         segments.
 
-        waveforms: [B, longest] at 32 kHz in [-1, 1]; lengths: samples of each that are real (best
-        on the CPU). draws: of a training step; None in evaluation.
+        recordings: waveforms [B, longest] at 32 kHz in [-1, 1], or their segments' log-mel
+        spectrograms [B, most, MELS, frames], for which `draws` has no band; lengths: samples or
+        segments of each that are real (best on the CPU). draws: of a training step; None in
+        evaluation.
         """
         draws = draws or Draws()
         counted = lengths.tolist() if isinstance(lengths, Tensor) else list(lengths)
-        segments, owners = segments_with_audio(waveforms, counted, self.settings.segment_samples)
-        mel = self.mel(segments, draws.band, draws.masks)
+        if recordings.ndim == 2:
+            segments, owners = segments_with_audio(
+                recordings, counted, self.settings.segment_samples
+            )
+            logarithm = self.mel.logarithm(segments, draws.band)
+        else:
+            logarithm = torch.cat(
+                [own[:count] for own, count in zip(recordings, counted, strict=True)]
+            )
+            owners = segment_owners(counted).to(recordings.device)
+        mel = self.mel.normalised(logarithm, draws.masks)
         embedded = self.audio(mel) if draws.patchout is None else self.audio(mel, draws.patchout)
         embedded = embedded.float()
         sums = embedded.new_zeros(len(counted), embedded.shape[1]).index_add(0, owners, embedded)

@@ -34,11 +34,11 @@ class Pair(NamedTuple):
 class Batch(NamedTuple):
     """The input of one training step.
 
-    waveforms: float32 [N, S], padded with zeros; lengths: int64 [N] in samples; captions: N, as the
-    model shall read them; chosen: the pairs' numbers, int64 [N].
+    recordings: what the store gives, float32 [N, longest, ...], padded with zeros; lengths: int64
+    [N] of each; captions: N, as the model shall read them; chosen: the pairs' numbers, int64 [N].
     """
 
-    waveforms: Tensor
+    recordings: Tensor
     lengths: Tensor
     captions: list[str]
     chosen: Tensor
@@ -73,20 +73,22 @@ class Batches(Dataset[Batch]):
         chosen = order[position * self._batch : (position + 1) * self._batch]
         pairs = [self.pairs[index] for index in chosen]
         captions = [caption_of(pair, self._swap, self._seed, epoch) for pair in pairs]
-        waveforms, lengths = stacked([self._read(pair, epoch) for pair in pairs])
-        return Batch(waveforms, lengths, captions, torch.from_numpy(chosen.copy()))
+        recordings, lengths = stacked([self._read(pair, epoch) for pair in pairs])
+        return Batch(recordings, lengths, captions, torch.from_numpy(chosen.copy()))
 
     def _read(self, pair: Pair, epoch: int) -> NDArray[np.float32]:
         start, frames = crop(self._store.frames(pair.clip), self._longest, self._seed, epoch, pair)
         return self._store.read(pair.clip, start, frames)
 
 
-def stacked(waveforms: Sequence[NDArray[np.float32]]) -> tuple[Tensor, Tensor]:
-    """Waveforms padded with zeros to the longest, float32 [N, S], and their lengths, int64 [N]."""
-    lengths = [len(waveform) for waveform in waveforms]
-    padded = torch.zeros(len(lengths), max(lengths))
-    for row, waveform in zip(padded, waveforms, strict=True):
-        row[: len(waveform)] = torch.from_numpy(waveform)
+def stacked(recordings: Sequence[NDArray[np.float32]]) -> tuple[Tensor, Tensor]:
+    """Recordings, each float32 [length, ...], padded with zeros to the longest, and their lengths,
+    int64 [N].
+    """
+    lengths = [len(recording) for recording in recordings]
+    padded = torch.zeros(len(lengths), max(lengths), *recordings[0].shape[1:])
+    for row, recording in zip(padded, recordings, strict=True):
+        row[: len(recording)] = torch.from_numpy(recording)
     return padded, torch.tensor(lengths)
 
 

@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,6 +24,7 @@ from triptych.audio.training.corpus import Corpus, Queries
 from triptych.audio.training.curves import shown_in
 from triptych.audio.training.losses import nt_xent, same_audio
 from triptych.audio.training.settings import MACHINE, TrainingSettings, kind_of_work
+from triptych.audio.training.spectrograms import Spectrograms
 from triptych.audio.training.trainer import Task, Trained, Validation, train
 from triptych.audio.training.update import Objective
 from triptych.core.checkpoint import Checkpoint
@@ -75,7 +76,10 @@ def train_runs(
     and the run's own keys. A folder gets model.safetensors, model.json, tokenizer.json, history.csv
     and embeddings.npz. Raises Stopped after saving when `stop` asks.
     """
-    store, chosen = ClipStore(plan.corpus.shards), choose_device(device)
+    clips, chosen = ClipStore(plan.corpus.shards), choose_device(device)
+    spectrograms = cache(partial(Spectrograms, clips))
+    # Epochs hear the same. A GPU computes it quicker than it is moved; readers share no memory.
+    unchanging = not (plan.training.band_jitter or plan.training.workers or chosen.type != "cpu")
     for run, folder in zip(runs, folders, strict=True):
         model = plan.start(int(run["seed"])).to(chosen)
         work = kind_of_work(model.settings.audio.dim)
@@ -86,7 +90,7 @@ def train_runs(
             run,
             Path(folder),
             replace(plan, training=replace(plan.training, precision=precision)),
-            store=store,
+            store=spectrograms(model.settings.segment_samples) if unchanging else clips,
             device=chosen,
             checkpoint=Checkpoint(Path(checkpoint) / Path(run["folder"]).name, of_run),
             stop=stop,
@@ -120,7 +124,7 @@ def _train_run(
     folder: Path,
     plan: Plan,
     *,
-    store: ClipStore,
+    store: Store,
     device: torch.device,
     checkpoint: Checkpoint,
     stop: Stop,

@@ -90,9 +90,11 @@ class Updates:
         """Embeddings of a part of a batch; the same dropout each time for the same key."""
         device, precision = self._device, self._settings.precision
         lengths = batch.lengths[part]
-        waveforms = batch.waveforms[part, : int(lengths.max())]
+        recordings = batch.recordings[part, : int(lengths.max())]
         with training_precision(device, precision), _keyed_dropout(device, *key):
-            audio = self._model.embed_audio(waveforms.to(device, non_blocking=True), lengths, draws)
+            audio = self._model.embed_audio(
+                recordings.to(device, non_blocking=True), lengths, draws
+            )
             text = self._model.embed_text(
                 {name: value[part].to(device) for name, value in tokens.items()}
             )

@@ -104,13 +104,12 @@ def _write_metadata(clips: Sequence[Clip], path: Path, seed: int) -> None:
 def _write_variations(
     splits: Mapping[str, Sequence[Clip]], texts: Mapping[str, Texts], path: Path, seed: int
 ) -> None:
-    known = {text for lines in texts.values() for of_clip in lines for text in of_clip}
     records = [
         {
             "path": f"{split}/{clip.file_name}",
             "caption": text,
             "variations": paraphrases(
-                clip.scene, keyed("paraphrases", seed, clip.name, place), known
+                clip.scene, keyed("paraphrases", seed, clip.name, place), of_clip
             ),
         }
         for split, lines in texts.items()

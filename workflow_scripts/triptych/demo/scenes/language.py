@@ -1,8 +1,8 @@
 """The sentences that describe a scene: captions, paraphrases, keywords, a machine's one line.
 
 A sentence is a template of the scene's relation, filled with a clause for each of its sounds
-(words.yaml). Paraphrases stand in for a language model's: they have clauses and templates that
-captions lack.
+(words.yaml). Paraphrases stand in for a language model's that writes as people do: they are more
+sentences of the captions' language. Words that no query has could only make a model worse.
 """
 
 from collections.abc import Collection, Sequence
@@ -16,22 +16,18 @@ from triptych.demo.scenes.mixing import Scene
 
 PARAPHRASES = 5
 """Of each caption, as the report has them."""
-OF_CAPTIONS = 3
-"""So many clauses of a class, its first ones, stand in captions."""
 
 WORDS = yaml.safe_load(Path(__file__).with_name("words.yaml").read_text(encoding="utf-8"))
 
 
 def captions(scene: Scene, count: int, generator: np.random.Generator) -> list[str]:
     """`count` different captions of a scene."""
-    options = _sentences(scene, WORDS["relations"][scene.relation], OF_CAPTIONS)
-    return _choose(options, count, generator)
+    return _choose(_sentences(scene), count, generator)
 
 
 def paraphrases(scene: Scene, generator: np.random.Generator, known: Collection[str]) -> list[str]:
     """PARAPHRASES different sentences about a scene, none of them in `known`."""
-    templates = WORDS["relations"][scene.relation] + WORDS["other_relations"][scene.relation]
-    options = [text for text in _sentences(scene, templates, None) if text not in known]
+    options = [text for text in _sentences(scene) if text not in known]
     return _choose(options, PARAPHRASES, generator)
 
 
@@ -51,12 +47,12 @@ def keywords(scene: Scene, generator: np.random.Generator) -> list[str]:
     return [mixed[number] for number in generator.permutation(len(mixed))]
 
 
-def _sentences(scene: Scene, templates: Sequence[str], clauses: int | None) -> list[str]:
-    """All sentences about a scene that its classes' first `clauses` (None: all) allow."""
-    first, *second = (WORDS["classes"][event]["clauses"][:clauses] for event in scene.events)
+def _sentences(scene: Scene) -> list[str]:
+    """All sentences about a scene."""
+    first, *second = (WORDS["classes"][event]["clauses"] for event in scene.events)
     texts = [
         template.format(a=one, b=other)
-        for template in templates
+        for template in WORDS["relations"][scene.relation]
         for one in first
         for other in (second[0] if second else [""])
     ]
