@@ -16,7 +16,7 @@ COARSE = choices(optimizer="adam", learning_rate=0.03)
 
 
 def run(through: list[Scale], begun: torch.Tensor = CONTENTS) -> CoarseToFine:
-    given = (CONTENTS, begun, PAINTING, small_backbone(), COARSE, through)
+    given = (CONTENTS, begun, [PAINTING], small_backbone(), COARSE, through)
     return CoarseToFine(*given, stroke=1.0, finest=refining(COARSE))
 
 
