@@ -1,10 +1,12 @@
-"""Draw README's three pictures, 800 x 800 pixels each, to be read at 400.
+"""Draw README's three pictures, 800 x 800 pixels each, to be read at 400, and styles.jpg.
 
 `make docs` draws scores against sparsity from docs/results. The other two show files that are not
 in the repository; with a folder, `python docs/front_page.py FOLDER` draws them from
 
 - painted.csv: photograph, network, optimised, painting (files); a painting goes into a corner;
 - found.csv: query, score, file, name_shown, right (1 or 0), of what `triptych search` found.
+
+`python docs/front_page.py --demo results` draws styles.jpg, the demo's Figure 7, from its pictures.
 """
 
 import sys
@@ -135,6 +137,22 @@ def draw_style(folder: Path) -> None:
     figure.savefig(IMAGES / "front-style.jpg", dpi=DPI, pil_kwargs={"quality": 88})
 
 
+def draw_demo(results: Path) -> None:
+    """A photograph and what the demo optimises it to, two by two."""
+    style = results / "style"
+    names = ("swirls", "waves", "mosaic")
+    painted = [style / f"optimize/paintings/images/{name}.png" for name in names]
+    with Image.open(painted[0]) as first:
+        width, height = (3 * side // 2 for side in first.size)
+    gap = 6
+    canvas = Image.new("RGB", (2 * width + gap, 2 * height + gap), "white")
+    for place, file in enumerate([style / "contents/china.png", *painted]):
+        picture = Image.open(file).convert("RGB")
+        picture = picture.resize((width, height), Image.Resampling.LANCZOS)
+        canvas.paste(picture, (place % 2 * (width + gap), place // 2 * (height + gap)))
+    canvas.save(IMAGES / "styles.jpg", quality=90)
+
+
 def draw_search(folder: Path) -> None:
     """Two queries with their first hits: name, score and spectrogram, right ones framed."""
     rows = pd.read_csv(folder / "found.csv")
@@ -171,7 +189,9 @@ def _spectrogram(file: Path) -> NDArray[np.float64]:
 
 if __name__ == "__main__":
     with matplotlib.rc_context(LOOK):
-        if len(sys.argv) > 1:
+        if sys.argv[1:2] == ["--demo"]:
+            draw_demo(Path(sys.argv[2]))
+        elif len(sys.argv) > 1:
             draw_style(Path(sys.argv[1]))
             draw_search(Path(sys.argv[1]))
         else:

@@ -12,7 +12,7 @@ from two_layers import images
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import Stop, Stopped
 from triptych.style.data.backbone import save_backbone
-from triptych.style.data.images import write_image
+from triptych.style.data.images import read_image, write_image
 from triptych.style.optimise.experiments import COLUMNS, experiment_runs
 from triptych.style.optimise.runs import RUN_COLUMNS, Inputs, OptimisedRuns, run_experiment
 
@@ -58,6 +58,8 @@ def test_rows_are_the_product_of_what_varies_and_a_preset_fills_in_the_rest() ->
     [
         ({"vary": {"optimizer": ["lion"]}}, "experiment trial: optimizer is 'lion'"),
         ({"backbone": "resnet"}, "no backbone 'resnet'; expected one of vgg, alexnet"),
+        ({"scales": 7}, "6 evaluations are too few for 7 scales"),
+        ({"scales": 2, "initialisation": "noise"}, "begin from the content, not noise"),
     ],
 )
 def test_what_does_not_exist_is_refused(experiment: dict[str, Any], message: str) -> None:
@@ -132,3 +134,40 @@ def test_a_resumed_experiment_equals_an_unbroken_one(
     resumed = run(inputs, tmp_path, Never())
     assert without_seconds(resumed) == without_seconds(whole)
     assert all(torch.equal(resumed.images[name], whole.images[name]) for name in whole.images)
+
+
+def coarse_to_fine(inputs: Inputs, folder: Path, stop: Stop) -> OptimisedRuns:
+    rows = runs(paintings={"scales": 2, "vary": {"painting": ["swirls", "waves"]}})
+    device, checkpoint = torch.device("cpu"), Checkpoint(folder, "fixed")
+    return run_experiment(rows, inputs, device, float("inf"), checkpoint, stop)
+
+
+def test_scales_share_the_evaluations_and_stops_between_them_change_nothing(
+    inputs: Inputs, tmp_path: Path
+) -> None:
+    whole = coarse_to_fine(inputs, tmp_path / "whole", Never())
+    assert (whole.runs["evaluations_done"] == 6).all() and (whole.runs["batch"] == 2).all()
+    assert {tuple(image.shape) for image in whole.images.values()} == {(3, 48, 40)}
+    for _, history in whole.history.groupby("run"):
+        assert history["evaluation"].tolist() == [1, 2, 3, 4, 5, 6]
+    for after in (2, 1, 2):  # in the first scale, at its end, in the second
+        with pytest.raises(Stopped):
+            coarse_to_fine(inputs, tmp_path / "stopped", StopAfter(after))
+    resumed = coarse_to_fine(inputs, tmp_path / "stopped", Never())
+    assert without_seconds(resumed) == without_seconds(whole)
+    assert all(torch.equal(resumed.images[name], whole.images[name]) for name in whole.images)
+
+
+def test_an_image_painted_through_scales_has_its_paintings_colours(
+    inputs: Inputs, tmp_path: Path
+) -> None:
+    swirls = read_image(inputs.paintings["swirls"])
+    plain = run_experiment(
+        runs(plain={}), inputs, torch.device("cpu"), 1e9, Checkpoint(tmp_path / "a", "a"), Never()
+    )
+    scaled = coarse_to_fine(inputs, tmp_path / "b", Never())
+
+    def distance(image: torch.Tensor) -> float:
+        return float((image.mean((1, 2)) - swirls.mean((1, 2))).abs().max())
+
+    assert distance(scaled.images["swirls"]) < 0.25 * distance(plain.images["plain"])

@@ -111,6 +111,7 @@ def test_an_experiment_leaves_out_the_images_of_a_missing_painting():
         "content_loss": "mse",
         "style_loss": "gram",
         "initialisation": "content",
+        "scales": 1,
         "size": 64,
         "evaluations": 2,
         "precision": "float32",

@@ -3,6 +3,7 @@
 import base64
 import io
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -112,6 +113,15 @@ def test_loss_curves_draw_the_relative_totals():
     totals = history[history["run"] == "vgg"]["total"].to_numpy()
     np.testing.assert_allclose(lines["VGG-19"], totals / totals[0])
     assert axes.get_yscale() == "log"
+
+
+def test_a_loss_that_begins_near_zero_does_not_stretch_the_axis():
+    shown = experiment("backbones")
+    faint = shown.history["evaluation"] == 2
+    content = shown.history["term"] == "content"
+    history = shown.history.assign(value=shown.history["value"].mask(faint & content, 1e-12))
+    last = history[history["evaluation"] == history["evaluation"].max()]["value"].min()
+    assert last / 100 < backbones_figure(replace(shown, history=history)).axes[0].get_ylim()[0]
 
 
 def test_each_photograph_stands_below_the_painting_that_its_network_learned_from(tmp_path):

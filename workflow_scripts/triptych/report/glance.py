@@ -56,8 +56,8 @@ class Glance:
 
     sentence: what the run shows of the paper, with its interval (Markdown). limits: what it can't
     show, and why (Markdown). numbers: value and label of each, at most three.
-    bars or photographs: the picture; of photographs, each with its alternative text, the first is
-    large. caption: of the photographs (Markdown).
+    bars or photographs: the picture; of photographs, each with its alternative text; of three the
+    first is large. caption: of the photographs (Markdown).
     """
 
     sentence: str

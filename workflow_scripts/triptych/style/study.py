@@ -8,7 +8,8 @@ from triptych.report.claims import Unmet, Verdict, judge, predict
 from triptych.report.files import Files
 from triptych.style.report.claims import CLAIMS
 from triptych.style.report.claims_facts import planned_facts, read_run
-from triptych.style.report.page import PARTS, glance, sections
+from triptych.style.report.glance import glance
+from triptych.style.report.page import PARTS, sections
 
 __all__ = ["CLAIMS", "PARTS", "glance", "predictions", "sections", "verdicts"]
 

@@ -211,9 +211,25 @@ class Workflow:
                 f"results/style/stylised/{self.main}/{name}.png"
                 for name in self.config["stylised"]["contents"]
             ],
+            "optimised": [
+                "results/style/optimize/paintings/runs.csv" for _ in self.rows("paintings")[:1]
+            ],
+            "timing": ["results/style/timing/images.csv"],
+            "selection": [
+                f"results/style/networks/{name}/{PLAIN}/selection.csv"
+                for name in self.config["networks"]["trained"]
+            ],
         }
         backbones = self.config["backbones"].values()
-        return files, {"weights": sorted({backbone["weights"] for backbone in backbones})}
+        paintings = [self.config["paintings"][name] for name in self.names("painting")]
+        return files, {
+            "weights": sorted({backbone["weights"] for backbone in backbones}),
+            "backbones": {
+                role: [backbone["architecture"], backbone["weights"]]
+                for role, backbone in self.config["backbones"].items()
+            },
+            "paintings": sorted({painting["source"] for painting in paintings}),
+        }
 
     def facts(self) -> dict[str, str]:
         """A summary of the run, for the head of the study's part of the page."""

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from triptych.apps import chosen_device
 from triptych.apps.pictures import EVALUATIONS
@@ -31,7 +30,17 @@ from triptych.style.data.prepare import check_painting
 from triptych.style.network.memory import free_memory, readable
 from triptych.style.optimise.choices import preset
 from triptych.style.optimise.memory import network_bytes, state_bytes
-from triptych.style.optimise.scales import CoarseToFine, Scale, refining, scales
+from triptych.style.optimise.scales import (
+    MARGIN,
+    CoarseToFine,
+    Scale,
+    in_colours,
+    refining,
+    scales,
+    with_margin,
+    with_moments,
+    without_margin,
+)
 
 NO_MEMORY = ("can't allocate memory", "could not create a", "could not execute a primitive")
 """Texts of PyTorch's and oneDNN's errors where memory runs out; oneDNN gives no reason."""
@@ -39,9 +48,6 @@ NO_MEMORY = ("can't allocate memory", "could not create a", "could not execute a
 OVERHEAD, FIXED = 1.3, 64e6
 """Memory of a process beside the estimate: a factor for holes in the heap and PyTorch's own copies
 in another layout, and bytes. Up to 1.21 and 46e6 were seen, with 256 to 960 pixels."""
-
-MARGIN = 12
-"""Pixels beyond each edge that are optimised and cut off."""
 
 SAVE_EVERY_SECONDS = 60.0
 """Work that a kill may cost."""
@@ -91,26 +97,21 @@ class OptimisingStylizer(Stylizer):
         return failures
 
     def render(self, photographs: Planes) -> Planes:
-        """Optimise an image [1, 3, H, W].
-
-        It is reflected beyond its edges, which the network's zeros would darken. Raises InputError
-        for an image that memory doesn't hold, with the --size that it does.
-        """
+        """Optimise an image [1, 3, H, W]. Raises InputError for one that memory doesn't hold, with
+        the --size that it does."""
         images = torch.from_numpy(photographs).to(self.device)
         size = _size(images)
         self._check_side(size, "an image")
         at_hand = 0.8 * free_memory(self.device)
         if self._bytes(size) > at_hand:
             raise InputError(self._too_large(size, at_hand))
-        margin = min(MARGIN, min(size) - 1)
         try:
-            results = self._optimised(functional.pad(images, (margin,) * 4, mode="reflect"))
+            results = self._optimised(with_margin(images))
         except (RuntimeError, MemoryError, NoRoomError) as problem:
             if not _memory_ran_out(problem):
                 raise
             raise InputError(self._too_large(size, 0.75 * self._bytes(size))) from problem
-        cut = results[..., margin : margin + size[0], margin : margin + size[1]]
-        painted: Planes = cut.cpu().numpy()
+        painted: Planes = without_margin(results, *size).cpu().numpy()
         return painted
 
     def _bytes(self, size: Size) -> float:
@@ -137,9 +138,7 @@ class OptimisingStylizer(Stylizer):
         )
 
     def _optimised(self, images: Tensor) -> Tensor:
-        painting = self.painting.to(self.device)
-        # Else dark parts would keep the photograph's colours.
-        begun = torch.stack([colours.in_colours_of(image, painting) for image in images])
+        paintings = [self.painting.to(self.device)] * len(images)
         through = self._scales_for(_size(images))
         steps = [
             f"{scale.evaluations} at {_text(scale.shape(*_size(images)))}" for scale in through
@@ -147,8 +146,8 @@ class OptimisingStylizer(Stylizer):
         logger.info(f"{self.source}: evaluations {', '.join(steps)} pixels")
         run = CoarseToFine(
             images,
-            begun,
-            painting,
+            in_colours(images, paintings),
+            paintings,
             self.backbone,
             self.choices,
             through,
@@ -158,7 +157,7 @@ class OptimisingStylizer(Stylizer):
         self._run(run, images)
         for reason in run.reasons:
             logger.warning(f"{self.source}: stopped {reason}")
-        return torch.stack([colours.with_moments_of(image, painting) for image in run.images])
+        return with_moments(run.images, paintings)
 
     @property
     def _least(self) -> int:

@@ -21,6 +21,7 @@ COLUMNS = (
     "style_loss",
     "initialisation",
     "size",
+    "scales",
     "evaluations",
     "precision",
 )
@@ -74,8 +75,14 @@ def _row(settings: Mapping[str, Any], backbones: Mapping[str, Mapping[str, str]]
     architecture, weights = backbones[role]["architecture"], backbones[role]["weights"]
     changes = {key: settings[key] for key in FROM_PRESET if key in settings}
     choices = preset(settings["preset"], architecture, **changes)
+    scales = settings.get("scales", 1)
+    if scales > settings["evaluations"]:
+        raise ValueError(f"{settings['evaluations']} evaluations are too few for {scales} scales")
+    if scales > 1 and choices.initialisation != "content":
+        raise ValueError(f"{scales} scales begin from the content, not {choices.initialisation}")
     return {
         **{key: settings[key] for key in REQUIRED},
+        "scales": scales,
         "architecture": architecture,
         "weights": weights if weights in WEIGHTS else "path",
         **{key: getattr(choices, key) for key in FROM_PRESET},

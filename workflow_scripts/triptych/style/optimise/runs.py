@@ -4,7 +4,7 @@ import logging
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -22,6 +22,17 @@ from triptych.style.optimise.choices import Choices, preset
 from triptych.style.optimise.experiments import FROM_PRESET
 from triptych.style.optimise.gatys import FINISHED, HISTORY, Optimisation, Optimised
 from triptych.style.optimise.memory import images_at_once
+from triptych.style.optimise.scales import (
+    MARGIN,
+    CoarseToFine,
+    Scale,
+    equal_scales,
+    in_colours,
+    refining,
+    with_margin,
+    with_moments,
+    without_margin,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -45,6 +56,7 @@ RUN_COLUMNS = [
     "size",
     "height",
     "width",
+    "scales",
     "evaluations",
     "status",
     "reason",
@@ -129,7 +141,7 @@ class _Experiment:
         self._rows, self._inputs, self._device = rows, inputs, device
         self._memory_bytes = memory_bytes
         self._backbones: dict[tuple[str, str, bool], Backbone] = {}
-        self._going: tuple[Group, Optimisation] | None = None
+        self._going: tuple[Group, Optimisation | CoarseToFine] | None = None
         self._waiting: list[Group] | None = None  # not known before `restore`
         self.results: list[dict[str, Any]] = []
 
@@ -157,7 +169,7 @@ class _Experiment:
             self._going = self._begun(self._waiting.pop(0))
         self._going[1].advance()
 
-    def _begun(self, group: Group) -> tuple[Group, Optimisation]:
+    def _begun(self, group: Group) -> tuple[Group, Optimisation | CoarseToFine]:
         first, choices = group.rows[0], group.choices
         key = (first["backbone"], choices.pooling, choices.normalised)
         if key not in self._backbones:
@@ -168,12 +180,25 @@ class _Experiment:
                 batches = self._inputs.calibration.split(8)
                 backbone = normalised(backbone, (batch.to(self._device) for batch in batches))
             self._backbones[key] = backbone
-        return group, Optimisation(
-            group.contents,
+        backbone, through = self._backbones[key], scales_of(first)
+        if len(through) == 1:
+            return group, Optimisation(
+                group.contents,
+                group.paintings,
+                backbone,
+                choices,
+                first["evaluations"],
+            )
+        contents = with_margin(torch.stack(group.contents))
+        return group, CoarseToFine(
+            contents,
+            in_colours(contents, group.paintings),
             group.paintings,
-            self._backbones[key],
+            backbone,
             choices,
-            first["evaluations"],
+            through,
+            stroke=1.0,
+            finest=refining(choices),
         )
 
     def check_divergence(self) -> str:
@@ -183,7 +208,14 @@ class _Experiment:
         """Add the finished group to the results."""
         assert self._going is not None
         group, optimisation = self._going
-        self.results.append(_record(optimisation.result(), group.rows, self._device))
+        result = optimisation.result()
+        if isinstance(optimisation, CoarseToFine):
+            for reason in optimisation.reasons:
+                logger.warning("%s: stopped %s", ", ".join(r["run"] for r in group.rows), reason)
+            coloured = with_moments(result.images, group.paintings)
+            height, width = group.contents[0].shape[1:]
+            result = replace(result, images=without_margin(coloured, height, width))
+        self.results.append(_record(result, group.rows, self._device))
         self._going = None
         return True
 
@@ -211,19 +243,39 @@ def grouped(
         changes = {key: row[key] for key in FROM_PRESET}
         choices = preset(row["preset"], row["architecture"], **changes)
         content, painting = (
-            resize(read_image(path), row["size"], choices.aspect).to(device)
+            read_image(path).to(device)
             for path in (inputs.contents[row["content"]], inputs.paintings[row["painting"]])
         )
-        key = (row["backbone"], row["architecture"], choices, content.shape, row["evaluations"])
+        # Scales reduce the painting themselves, and take its colours from the whole of it.
+        side = row["size"] if row["scales"] == 1 else min(painting.shape[1:])
+        painting = resize(painting, side, choices.aspect)
+        content = resize(content, row["size"], choices.aspect)
+        key = (
+            row["backbone"],
+            row["architecture"],
+            choices,
+            content.shape,
+            row["scales"],
+            row["evaluations"],
+        )
         alike.setdefault(key, []).append((dict(row), content, painting))
     groups = []
-    for (_, architecture, choices, (_, height, width), _), members in alike.items():
-        at_once = images_at_once(ARCHITECTURES[architecture], choices, height, width, memory_bytes)
+    for (_, architecture, choices, (_, height, width), *_), members in alike.items():
+        largest = choices
+        if members[0][0]["scales"] > 1:
+            largest = refining(choices)
+            height, width = height + 2 * MARGIN, width + 2 * MARGIN
+        at_once = images_at_once(ARCHITECTURES[architecture], largest, height, width, memory_bytes)
         for first in range(0, len(members), at_once):
             columns = zip(*members[first : first + at_once], strict=True)
             group_rows, contents, paintings = (list(column) for column in columns)
             groups.append(Group(group_rows, choices, contents, paintings))
     return groups
+
+
+def scales_of(row: Mapping[str, Any]) -> list[Scale]:
+    """The scales that a row goes through, coarse to fine."""
+    return equal_scales(row["scales"], row["evaluations"])
 
 
 def usable_memory(device: torch.device, granted_mb: float | None) -> float:
@@ -241,9 +293,12 @@ def _record(
     runs, histories = [], []
     for number, row in enumerate(rows):
         history = result.history.loc[result.history["image"] == number]
-        totals = history["total"].fillna(math.inf).tolist()
         status, reason = result.statuses[number], result.reasons[number]
-        last = history.iloc[-1 if status == FINISHED else totals.index(min(totals))]
+        # A stopped image is the best of the last scale, whose losses are the only ones of its size.
+        coarser = row["evaluations"] - scales_of(row)[-1].evaluations
+        ends = history[history["evaluation"] > coarser]
+        totals = ends["total"].fillna(math.inf).tolist()
+        last = ends.iloc[-1 if status == FINISHED else totals.index(min(totals))]
         height, width = result.images.shape[2:]
         runs.append(
             {

@@ -76,7 +76,7 @@ def _alike(run: Run, experiment: str, name_of: Callable[[Row], str]) -> Finding:
             finding.add(f"{name}: {', '.join(texts)}")
             apart = np.ptp(rows[measure])
             if not apart <= most:
-                finding.failures.append(f"{content}, {painting}: {name} differs by {apart:.2f}")
+                finding.failures.append(f"{content}, {painting}: {name} differs by {apart:.3f}")
     return finding
 
 

@@ -32,6 +32,8 @@ from triptych.style.report.panels import (
 from triptych.style.report.runs import backbone_name, in_order, rates_name
 
 BASELINE = "mse"
+BELOW_THE_ENDS = 10.0
+"""How far a loss axis goes below the lowest last loss."""
 CHART_HEIGHT, TALLEST_SHEET = 2.9, 3.4  # inches
 SMOOTHING = 0.05
 """Share of a training's batches over which the running median of its loss is taken."""
@@ -65,6 +67,10 @@ def _loss_figure(lines: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(max(1.2 + 3.7 * count, 8.6), 3.4), layout="constrained")
     row = list(figure.subplots(1, count, sharex=True, sharey=True, squeeze=False)[0])
     draw_panels(row, lines)
+    # A content loss begins at 0, and its first values would stretch the axis over what follows.
+    drawn = lines[np.isfinite(lines["value"]) & (lines["value"] > 0)].sort_values("evaluation")
+    ends = drawn.groupby(["panel", "run"])["value"].last()
+    row[0].set_ylim(bottom=np.nanmax([row[0].get_ylim()[0], ends.min() / BELOW_THE_ENDS]))
     legend_below(figure, row, columns=4)
     return figure
 

@@ -5,18 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from triptych.core.files import read_frames
 from triptych.report.files import Files
-from triptych.report.glance import Glance, photographs
 from triptych.report.page import PageFigure, PageVideo, Part, Section
 from triptych.report.page import sections as sections_of
-from triptych.report.palette import spoken
-from triptych.report.tables import TIMES, number
 from triptych.style.data.missing import missing_among
 from triptych.style.report.labels import network_title
-from triptych.style.report.tables import SCALED, quality_table, table1_table
+from triptych.style.report.tables import quality_table, table1_table
 
 PARTS = {
     "versions": Part(
@@ -141,54 +136,3 @@ def page_video(path: str | Path) -> PageVideo:
     folder = Path(path).parent
     name, title = f"video_{folder.parent.name}_{folder.name}", f"The video: {network_title(path)}."
     return PageVideo.read(path, name, title, "H.264 with the source's sound.")
-
-
-def glance(files: Files, settings: Mapping[str, Any]) -> Glance | None:
-    """The first screen: a painted photograph, and how long both versions take. Of the results
-    `painted` the first is shown whose pictures could be had. None where these files are missing."""
-    if not all(files[name] for name in ("painted", "stylised", "table1")):
-        return None
-    for path in map(Path, files["painted"]):
-        painting, folder = path.parent.name, path.parents[2]
-        pictures = [path, folder / "contents" / path.name, folder / "paintings" / f"{painting}.png"]
-        if not missing_among(pictures):
-            break
-    stylised = read_frames(files["stylised"])
-    shown = (stylised["painting"] == painting) & (stylised["content"] == path.stem)
-    names = spoken(path.stem), spoken(painting)
-    timed = read_frames(files["table1"]).dropna(subset="value")
-    sizes = timed.pivot_table(index="size", columns="column", values="value", aggfunc="size")
-    size = sizes.reindex(columns=["network", "vgg"]).dropna().index.max()
-    # What was scaled goes before what was run.
-    cells = timed[timed["size"] == size].sort_values("counts", ascending=False)
-    cells = cells.drop_duplicates("column").set_index("column")
-    cells = cells.reindex(["network", "vgg", "speedup_high"])
-    papers = [
-        "" if pd.isna(value) else f" (paper: {_digits(value)})"
-        for value in cells["published"].where(cells["comparable"].eq(True))
-    ]
-    network, optimised, faster = (_digits(value) for value in cells["value"])
-    scaled = ", scaled up" if cells["counts"]["vgg"] == SCALED else ""
-    evaluations = number(cells["evaluations"]["vgg"], 0)
-    texts = (
-        f"The photograph {names[0]} painted in the style of {names[1]} by a network",
-        f"The photograph {names[0]} as it was before it was painted",
-        f"The painting {names[1]}, whose style the network has learned",
-    )
-    return Glance(
-        sentence=f"One pass of a network (Version 2) paints *{names[0]}* in the style of "
-        f"*{names[1]}* in {_digits(stylised.loc[shown, 'seconds'].mean())} s. Version 1 optimises "
-        "the pixels.",
-        numbers=[
-            (f"{network} s", f"one pass, {number(size, 0)} pixels{papers[0]}"),
-            (f"{optimised} s", f"{evaluations} evaluations of VGG{scaled}{papers[1]}"),
-            (f"{faster}{TIMES}", f"as fast in one pass{papers[2]}"),
-        ],
-        photographs=photographs(pictures, texts),
-        caption="The result; the photograph; the painting.",
-    )
-
-
-def _digits(value: float) -> str:
-    """A number with the digits that one reads at a glance."""
-    return number(value, 3 if value < 0.1 else 2 if value < 10 else 0)

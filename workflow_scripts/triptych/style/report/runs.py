@@ -26,6 +26,7 @@ DESCRIBED = [
     "style_loss",
     "initialisation",
     "size",
+    "scales",
     "status",
 ]
 UNITS = {

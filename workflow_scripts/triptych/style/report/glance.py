@@ -1,0 +1,174 @@
+"""The style study's part of the first screen: a photograph painted by both versions, how many times
+as long the one takes as the other, and what of the run isn't the paper's."""
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from triptych.core.files import read_frames
+from triptych.report.files import Files
+from triptych.report.glance import Glance, photographs
+from triptych.report.palette import spoken
+from triptych.report.statistics import ratio_interval
+from triptych.report.tables import TIMES, number
+from triptych.style.data.missing import missing_among
+from triptych.style.report.claims import PAPER_BATCHES
+from triptych.style.report.labels import ARCHITECTURE_LABELS
+from triptych.style.report.tables import PAPER_ARCHITECTURES, SCALED, is_gpu
+
+SHOWN_WEIGHTS = {"hed": "trained further on edges", "embedded": "trained on few photographs"}
+"""What weights are that aren't the paper's."""
+
+
+def glance(files: Files, settings: Mapping[str, Any]) -> Glance | None:
+    """The first screen: a photograph painted by both versions, and how long they take. Of the
+    results `painted` the first is shown whose pictures could be had. None where these files are
+    missing."""
+    if not all(files[name] for name in ("painted", "stylised", "table1")):
+        return None
+    for path in map(Path, files["painted"]):
+        painting, folder = path.parent.name, path.parents[2]
+        pictures = [path, folder / "contents" / path.name, folder / "paintings" / f"{painting}.png"]
+        if not missing_among(pictures):
+            break
+    stylised = read_frames(files["stylised"])
+    shown = (stylised["painting"] == painting) & (stylised["content"] == path.stem)
+    names = spoken(path.stem), spoken(painting)
+    texts = [
+        f"The photograph {names[0]} painted in the style of {names[1]} by a network",
+        f"The photograph {names[0]} as it was before it was painted",
+        f"The painting {names[1]}, whose style the network has learned",
+    ]
+    caption = "By a network in one pass (Version 2); the photograph; the painting"
+    optimised = _optimised(files, content=path.stem, painting=painting)
+    if optimised:
+        pictures.insert(1, optimised)
+        texts.insert(1, f"The photograph {names[0]} in the style of {names[1]}, pixels optimised")
+        caption = caption.replace("; ", "; its pixels optimised (Version 1); ", 1)
+    timed = read_frames(files["table1"]).dropna(subset="value")
+    seconds = _digits(stylised.loc[shown, "seconds"].mean())
+    return Glance(
+        sentence=f"A network (Version 2) paints *{names[0]}* in the style of *{names[1]}* in one "
+        f"pass of {seconds} s. {_learnt_nothing(files) or _speedup(files)}",
+        numbers=_seconds(timed),
+        limits=_limits(timed, stylised, settings),
+        photographs=photographs(pictures, texts),
+        caption=f"{caption}.",
+    )
+
+
+def _seconds(timed: pd.DataFrame) -> list[tuple[str, str]]:
+    """Seconds of both versions and their ratio, at the largest size that both were timed at."""
+    sizes = timed.pivot_table(index="size", columns="column", values="value", aggfunc="size")
+    size = sizes.reindex(columns=["network", "vgg"]).dropna().index.max()
+    # What was scaled goes before what was run.
+    cells = timed[timed["size"] == size].sort_values("counts", ascending=False)
+    cells = cells.drop_duplicates("column").set_index("column")
+    cells = cells.reindex(["network", "vgg", "speedup_high"])
+    papers = [
+        "" if pd.isna(value) else f" (paper: {_digits(value)})"
+        for value in cells["published"].where(cells["comparable"].eq(True))
+    ]
+    network, optimised, faster = (_digits(value) for value in cells["value"])
+    scaled = ", scaled up" if cells["counts"]["vgg"] == SCALED else ""
+    evaluations = number(cells["evaluations"]["vgg"], 0)
+    return [
+        (f"{network} s", f"one pass, {number(size, 0)} pixels{papers[0]}"),
+        (f"{optimised} s", f"{evaluations} evaluations of VGG{scaled}{papers[1]}"),
+        (f"{faster}{TIMES}", f"as fast in one pass{papers[2]}"),
+    ]
+
+
+def _optimised(files: Files, *, content: str, painting: str) -> Path | None:
+    """Version 1's picture of a content and painting, if there is one."""
+    for runs in map(Path, files["optimised"]):
+        table = read_frames([str(runs)])
+        pair = table[(table["content"] == content) & (table["painting"] == painting)]
+        pictures = [runs.parent / "images" / f"{run}.png" for run in pair["run"]]
+        return next((picture for picture in pictures if picture.exists()), None)
+    return None
+
+
+def _speedup(files: Files) -> str:
+    """How many times as long Version 1, or a step of it where not all were run, takes as Version 2,
+    with its interval over photographs, at the largest size that both were timed at."""
+    if not files["timing"]:
+        return ""
+    timing = read_frames(files["timing"])
+    timing = timing[timing["evaluations_done"] == timing["evaluations"]]
+    images = timing.groupby(["size", "image", "backbone"])["seconds"].mean().unstack()
+    both = images.reindex(columns=["vgg", "network"]).dropna()
+    if both.empty:
+        return "Both versions were not timed on one photograph."
+    size = both.index.get_level_values("size").max()
+    both = both.loc[size]
+    first = timing[(timing["backbone"] == "vgg") & (timing["size"] == size)].iloc[0]
+    run = int(first["evaluations"])
+    stated = int(first["evaluations_stated"]) or run
+    where, over = f"at {size:,} pixels", f"{len(both)} photograph{'s' if len(both) > 1 else ''}"
+    what = f"Changing a photograph's pixels in {run:,} steps (Version 1)"
+    seconds = both["vgg"].to_numpy()
+    if stated != run:  # what is scaled up is no measurement: one step is
+        what = f"One of the {stated:,} steps in which Version 1 changes a photograph's pixels"
+        seconds = seconds / run
+    ratio = ratio_interval(seconds, both["network"].to_numpy())
+    if ratio.low <= 1:
+        return f"{what} was not seen to take longer than a pass {where}: timed on {over}."
+    likely = f"{over}: no interval"
+    if math.isfinite(ratio.low):
+        likely = f"95% interval over {over}: {_digits(ratio.low)} to {_digits(ratio.high)}"
+    return f"{what} takes **{_digits(ratio.estimate)} times** as long as a pass {where} ({likely})."
+
+
+def _learnt_nothing(files: Files) -> str:
+    """A sentence on the networks that this run trained in vain: no checkpoint's loss on held-out
+    photographs is below the first one's. "" if there is none."""
+    if not files["selection"]:
+        return ""
+    vain = []
+    for name, rows in read_frames(files["selection"]).groupby("painting", sort=False):
+        losses = rows.sort_values("batch")["total"]
+        if len(losses) > 1 and not losses.min() < losses.iloc[0]:
+            vain.append(f"*{spoken(str(name))}*")
+    if not vain:
+        return ""
+    return (
+        f"**What this run trained ({', '.join(vain)}) learnt nothing**: its loss on held-out "
+        "photographs did not fall, so its seconds say nothing of what they buy."
+    )
+
+
+def _limits(timed: pd.DataFrame, stylised: pd.DataFrame, settings: Mapping[str, Any]) -> str:
+    """What of a run isn't the paper's, a sentence each; "" if nothing."""
+    limits = []
+    for role, paper in reversed(PAPER_ARCHITECTURES.items()):
+        ours, weights = settings["backbones"][role]
+        if (ours, weights) != (paper, "imagenet"):
+            named, instead = ARCHITECTURE_LABELS[ours], ARCHITECTURE_LABELS[paper]
+            how = SHOWN_WEIGHTS.get(weights, f"{weights} weights")
+            limits.append(f"{named} ({how}) stands in for {instead}")
+    if "shipped" in settings["paintings"]:
+        limits.append("a program drew the paintings")
+    devices = timed.loc[timed["unit"] == "seconds", "device"]
+    if not all(map(is_gpu, devices)):
+        limits.append("seconds are a processor's, the paper's a GPU's")
+    trained = stylised.drop_duplicates("painting").set_index("painting")
+    if shipped := [spoken(name) for name in trained.index[trained["origin"] == "shipped"]]:
+        limits.append(f"the repository ships the network of {' and '.join(shipped)}")
+    for name, batches in trained.loc[trained["origin"] != "shipped", "batches"].items():
+        if batches < PAPER_BATCHES:
+            limits.append(
+                f"{spoken(str(name))}'s was trained for {batches:,.0f} of the paper's "
+                f"{PAPER_BATCHES:,} batches"
+            )
+    if not limits:
+        return ""
+    return f"Not as in the paper, so its numbers are not to be expected: {'; '.join(limits)}."
+
+
+def _digits(value: float) -> str:
+    """A number with the digits that one reads at a glance."""
+    return number(value, 3 if value < 0.1 else 2 if value < 10 else 0)
