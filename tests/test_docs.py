@@ -221,7 +221,7 @@ def test_a_link_to_a_heading_finds_it(page):
 
 SHIMS = {
     "snakemake": 'exec {python} {warm} -m snakemake --dry-run "$@"',
-    "triptych": 'exec {python} {reader} "$@"',
+    "triptych": 'exec {python} {warm} {reader} "$@"',
     "make": 'exec /usr/bin/make --dry-run --directory {root} "$@" >/dev/null',
     "git": (
         '/usr/bin/git -c url.{root}.insteadOf=https://github.com/OWNER/triptych "$@"\n'

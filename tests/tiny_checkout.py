@@ -57,7 +57,9 @@ class Checkout:
         """Make empty outputs of all jobs for the targets, and have Snakemake touch them: it records
         what each job would be made from. Returns the jobs."""
         jobs = self.jobs(*targets, config=config)
-        for output in {output for job in jobs for output in job["output"]}:
+        made = {output for job in jobs for output in job["output"]}
+        # Snakemake asks for the benchmark of a rule that is a target.
+        for output in made | {job["benchmark"] for job in jobs if job["benchmark"]}:
             path = self.root / output
             if path.suffix or path.name == "Snakefile":
                 path.parent.mkdir(parents=True, exist_ok=True)
