@@ -22,6 +22,7 @@ OTHERS = {
     name: {"algorithms": [algorithm], "widths": "narrow", "seeds": [0, 1], "runs": RUNS}
     for name, algorithm in (("td3_bc", "TD3+BC"), ("iql", "IQL"))
 }
+SHORT = {"training": {"updates": 20, "checkpoint_every": 20}, "evaluation": {"every": 10}}
 NETWORKS = {
     "cloning": ("Cloning", {"actor"}),
     "td3_bc": ("TD3+BC", {"actor", "critic"}),
@@ -39,7 +40,8 @@ def added(tmp_path_factory):
     """A checkout with both, in which all has run, the files that each recipe touched, and the jobs
     that were to run for both where the study seemed to have finished."""
     checkout = copy_checkout(tmp_path_factory.mktemp("algorithm"))
-    tiny = merged(TINY, {"rl": {"sweeps": {**OTHERS, "bcq": {"runs": {"raw": None}}}}})
+    sweeps = {**OTHERS, "bcq": {"runs": {"raw": None, "controls": None}}}
+    tiny = merged(TINY, {"rl": {"sweeps": sweeps, **SHORT}})
     (checkout.root / "tiny.yaml").write_text(yaml.safe_dump(tiny))
     checkout.pretend("rl")
     touched = {}
