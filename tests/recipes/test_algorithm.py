@@ -22,7 +22,6 @@ OTHERS = {
     name: {"algorithms": [algorithm], "widths": "narrow", "seeds": [0, 1], "runs": RUNS}
     for name, algorithm in (("td3_bc", "TD3+BC"), ("iql", "IQL"))
 }
-SHORT = {"training": {"updates": 20, "checkpoint_every": 20}, "evaluation": {"every": 10}}
 NETWORKS = {
     "cloning": ("Cloning", {"actor"}),
     "td3_bc": ("TD3+BC", {"actor", "critic"}),
@@ -41,7 +40,7 @@ def added(tmp_path_factory):
     that were to run for both where the study seemed to have finished."""
     checkout = copy_checkout(tmp_path_factory.mktemp("algorithm"))
     sweeps = {**OTHERS, "bcq": {"runs": {"raw": None, "controls": None}}}
-    tiny = merged(TINY, {"rl": {"sweeps": sweeps, **SHORT}})
+    tiny = merged(TINY, {"rl": {"sweeps": sweeps}})
     (checkout.root / "tiny.yaml").write_text(yaml.safe_dump(tiny))
     checkout.pretend("rl")
     touched = {}

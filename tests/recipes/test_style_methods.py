@@ -13,7 +13,6 @@ from triptych.core.config import merged
 pytestmark = pytest.mark.slow
 RECIPES = {"An optimiser of Version 1": "steepest", "A style loss": "sliced"}
 """The experiment that each adds."""
-SMALLER = {"style": {"optimize": {"size": 48}, "photographs": {"crops": 12}}}
 NETWORK = "results/style/networks/mosaic/plain/network.safetensors"
 FIGURES = ("style_draw_optimizers", "style_presets")
 
@@ -31,10 +30,8 @@ def added(tmp_path_factory):
     """A checkout with both, in which they have run; the files that each touched, and what was to
     be done for both where the study seemed to have finished."""
     checkout = copy_checkout(tmp_path_factory.mktemp("methods"))
-    config = merged(TINY, SMALLER)
-    (checkout.root / "tiny.yaml").write_text(yaml.safe_dump(config))
     checkout.pretend(*FIGURES, NETWORK)
-    touched = {}
+    config, touched = TINY, {}
     for recipe in RECIPES:
         touched[recipe] = follow(recipe, checkout.root)
         mine = yaml.safe_load((checkout.root / "config" / "mine.yaml").read_text())
