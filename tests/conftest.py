@@ -2,8 +2,11 @@
 
 import os
 import secrets
+import shlex
+import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -12,6 +15,7 @@ os.environ.setdefault("D4RL_SUPPRESS_IMPORT_ERROR", "1")
 import numpy as np
 import pytest
 import torch
+import warm
 import yaml
 
 from triptych.core.config import read_config
@@ -45,6 +49,17 @@ def pytest_collection_modifyitems(items):
 
 def pytest_terminal_summary(terminalreporter):
     terminalreporter.write_line(f"Random moments: TRIPTYCH_SEED={os.environ['TRIPTYCH_SEED']}")
+
+
+@pytest.fixture(scope="module")
+def warm_python(tmp_path_factory) -> Iterator[None]:
+    """What this process starts by sys.executable is warm (warm.py)."""
+    script = tmp_path_factory.mktemp("warm") / "python"
+    script.write_text(f'#!/bin/sh\nexec {shlex.join(warm.COMMAND)} "$@"\n')
+    script.chmod(0o755)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "executable", str(script))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -193,6 +193,7 @@ def test_the_site_is_built_and_every_page_of_docs_is_in_its_menu(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("warm_python")
 def test_the_figures_of_pages_are_those_of_their_files():
     """Write them anew by `make docs`."""
     made = runpy.run_path(str(ROOT / "docs/figures.py"))
@@ -221,7 +222,7 @@ def test_a_link_to_a_heading_finds_it(page):
 
 SHIMS = {
     "snakemake": 'exec {python} {warm} -m snakemake --dry-run "$@"',
-    "triptych": 'exec {python} {reader} "$@"',
+    "triptych": 'exec {python} {warm} {reader} "$@"',
     "make": 'exec /usr/bin/make --dry-run --directory {root} "$@" >/dev/null',
     "git": (
         '/usr/bin/git -c url.{root}.insteadOf=https://github.com/OWNER/triptych "$@"\n'

@@ -26,6 +26,7 @@ FAULTS = Path(__file__).resolve().parent / "faults"
 
 def ask(arguments: list[str]) -> int:
     """Have a program run with this process's folder, environment and streams: its exit code."""
+    arguments = arguments[arguments[0] == "-P" :]  # a fork's path is set anyway
     with _connected(os.environ["TRIPTYCH_WARM"]) as server:
         asked = pickle.dumps((arguments, os.getcwd(), dict(os.environ)))
         socket.send_fds(server, [len(asked).to_bytes(8, "big")], [0, 1, 2])

@@ -81,7 +81,7 @@ PAPER = ROOT / "config" / "paper.yaml"
 
 
 @pytest.fixture(scope="module")
-def papers():
+def papers(warm_python):
     """The papers' run."""
     return planned_run(ROOT, [PAPER])
 

@@ -79,7 +79,7 @@ def test_the_table_has_a_cost_for_every_rule_of_every_shipped_scale(scale):
 
 
 @pytest.mark.slow
-def test_the_command_knows_every_rule_of_the_papers_graph(monkeypatch, capsys):
+def test_the_command_knows_every_rule_of_the_papers_graph(warm_python, monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
     assert main(["plan", "--configfile", "config/paper.yaml", "--cores", "8"]) == 0
     said = capsys.readouterr().out

@@ -1,11 +1,11 @@
 """`python -m benchmarks` at its smallest, and the processes that it asks."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
+import warm
 import yaml
 
 from benchmarks.worker import Worker
@@ -17,7 +17,7 @@ SETTINGS = {"rl": {"task": "hopper", "seconds": 0.05, "rounds": 1, "cpu": TINY, 
 
 def test_a_study_is_measured_against_plain_code(tmp_path):
     (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(SETTINGS))
-    command = [sys.executable, "-m", "benchmarks", "rl", "--config", tmp_path / "tiny.yaml"]
+    command = [*warm.COMMAND, "-m", "benchmarks", "rl", "--config", tmp_path / "tiny.yaml"]
     subprocess.run([*command, "--output", tmp_path], cwd=ROOT, check=True)
     table = pd.read_csv(tmp_path / "rl.csv")
     assert set(zip(table["compared"], table["algorithm"], strict=True)) == {

@@ -1,5 +1,6 @@
 """Snakemake that is killed, alone or with its jobs, and code that is edited while it runs."""
 
+import csv
 import itertools
 import os
 import random
@@ -22,7 +23,7 @@ from triptych.core.config import merged
 pytestmark = pytest.mark.slow
 
 TIMES = int(os.environ.get("TRIPTYCH_MOMENTS", "1"))
-"""How many random moments are tried of each: `make faults` says 30."""
+"""How many random moments are tried of each: `make faults` says 10."""
 TRAININGS = {
     "style_optimize": "results/style/optimize/losses/runs.csv",
     "style_train": "results/style/networks/mosaic/plain/network.safetensors",
@@ -31,16 +32,21 @@ TRAININGS = {
 }
 """The rules that resume from a checkpoint, with an output of a job."""
 TRAINED = TRAININGS["rl_train"]
+LENGTH = 1 if TIMES == 1 else 2
+"""How long a training is that is killed: longer where many moments of it are tried."""
 LONGER = {
-    "rl": {"training": {"updates": 800, "checkpoint_every": 20}, "evaluation": {"every": 400}},
+    "rl": {
+        "training": {"updates": 400 * LENGTH, "checkpoint_every": 20},
+        "evaluation": {"every": 200 * LENGTH},
+    },
     "style": {
-        "optimize": {"evaluations": 40},
-        "experiments": {"losses": {"evaluations": 40}},
-        "training": {"schedule": {"batches": 40, "checkpoint_every": 2}},
+        "optimize": {"evaluations": 20 * LENGTH},
+        "experiments": {"losses": {"evaluations": 20 * LENGTH}},
+        "training": {"schedule": {"batches": 20 * LENGTH, "checkpoint_every": 2}},
     },
     "audio": {"stages": {"common": {"checkpoint_minutes": 1e-4}, "pretraining": {"epochs": 2}}},
 }
-"""Laid over TINY: every training lasts some seconds, with many checkpoints."""
+"""Laid over TINY: every training saves many checkpoints."""
 
 
 class Run:
@@ -95,6 +101,13 @@ def checkout(undisturbed, tmp_path) -> Checkout:
     return Checkout(root)
 
 
+def lasted(checkout: Checkout, rule: str) -> float:
+    """Seconds that a job of a rule took."""
+    (file,) = (checkout.root / "results/benchmarks" / rule).glob("*.tsv")
+    with file.open(newline="") as lines:
+        return float(next(csv.DictReader(lines, delimiter="\t"))["s"])
+
+
 def moment(name: str, seconds: float) -> None:
     """Wait for a random time, which TRIPTYCH_SEED repeats."""
     seed = os.environ["TRIPTYCH_SEED"]
@@ -120,11 +133,10 @@ def test_a_training_that_is_killed_with_its_snakemake_ends_with_an_unbroken_runs
     log = f"results/checkpoints/{rule}/**/attempts.log"
     shutil.rmtree(checkout.root / f"results/logs/{rule}")
     for number in range(TIMES):
-        run = Run(checkout, "--forcerun", rule, "--", output, python=warm.COMMAND)
+        run = Run(checkout, "--nolock", "--forcerun", rule, "--", output, python=warm.COMMAND)
         run.wait_for(f"results/checkpoints/{rule}/**/state.pt")
-        moment(f"{rule} {number}", 1)
+        moment(f"{rule} {number}", 0.2 * lasted(undisturbed, rule))
         run.kill()
-        checkout.snakemake("--unlock")
     checkout.snakemake(output)
     attempts = "".join(path.read_text() for path in checkout.root.glob(log))
     assert re.search(r"resuming( at \w+|:) [1-9]", attempts)
@@ -135,7 +147,7 @@ JOURNAL = """    def save(self, state: dict[str, Any]) -> None:
         import time
         with open("journal", "a") as journal:
             print(os.getpid(), file=journal)
-        time.sleep(0.02)
+        time.sleep(0.1)
 """
 
 

@@ -96,9 +96,9 @@ def closure(architecture: str) -> None:
     embedded = ROOT / f"resources/style/{architecture}.safetensors"
     path = backbone_file() if architecture == "vgg16" else embedded
     backbone = load_backbone(path, pooling=choices.pooling)
-    images = noise(2, 3, 64, 64).sigmoid()
-    objective = Objective(backbone, choices, [images[0]], [images[1]])
-    objective.evaluated(images.flatten(1), images.shape[1:], 2)
+    content, painting = noise(2, 3, 64, 64).sigmoid()
+    objective = Objective(backbone, choices, [content], [painting])
+    objective.evaluated(content.flatten()[None], content.shape, 1)
 
 
 def audio() -> None:

@@ -4,11 +4,11 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
+import warm
 from recipes import follow, keep_alone
 from tiny_checkout import ROOT, copy_checkout
 
@@ -20,10 +20,10 @@ NEW = [name for name in NEW if "__pycache__" not in name]
 
 
 def python(checkout, *arguments):
-    """Python in a checkout, with its library; stdout."""
+    """A warm Python in a checkout, with its library; stdout."""
     environment = {**os.environ, "PYTHONPATH": str(checkout.root / "workflow_scripts")}
     return subprocess.run(
-        [sys.executable, *arguments],
+        [*warm.COMMAND, *arguments],
         cwd=checkout.root,
         env=environment,
         check=True,

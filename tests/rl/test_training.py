@@ -48,7 +48,7 @@ def test_a_killed_run_resumes_to_the_same_bytes(tmp_path, unbroken):
     for times in (1, 2, 3):
         process = start(RUNNER, tmp_path, *BCQ)
         wait_for_checkpoint(tmp_path, process, times)
-        time.sleep(0.05 * times)
+        time.sleep(0.02 * times)
         process.send_signal(signal.SIGKILL)
         process.communicate()
         kills += process.returncode == -signal.SIGKILL

@@ -57,9 +57,9 @@ training = TrainingSettings(
     algorithms=tuple(algorithms),
     steps=StepSettings(batch=20, learning_rate=1e-3, tau=0.005),
     evaluation=EvaluationSettings(2, 2, candidates=4, seed=0, task=task),
-    updates=600,
-    evaluate_every=300,
-    checkpoint_every=30,
+    updates=300,
+    evaluate_every=150,
+    checkpoint_every=15,
     precision="float32",
     sparse=sparse_runs(rows, pruned.masks, algorithms[0].update_order(), device),
 )
