@@ -50,6 +50,18 @@ def test_runs_that_cannot_be_made_are_refused(overlay, said):
         workflow(overlay)
 
 
+def test_a_task_is_recorded_with_its_own_noise_or_with_that_of_all():
+    tasks = {task: {"source": "collected"} for task in ("hopper", "walker2d")}
+    tasks["halfcheetah"] = {"source": "collected", "noise": 0.3}
+    of = workflow({"tasks": tasks, "collect": {"noise": 0.01, "transitions": 5000}})
+    recorded = {task: of.collect(SimpleNamespace(task=task)) for task in of.tasks}
+    assert {task: settings["noise"] for task, settings in recorded.items()} == {
+        **{"hopper": 0.01, "walker2d": 0.01},
+        "halfcheetah": 0.3,
+    }
+    assert {settings["transitions"] for settings in recorded.values()} == {5000}
+
+
 def test_a_variant_prunes_with_its_own_settings():
     of = workflow(varied(ITERATED, "iterated"))
     pruning = of.pruning(SimpleNamespace(task="hopper", stack="bc-varied"))
@@ -72,6 +84,7 @@ def test_two_qualities_of_a_task_stand_in_one_config():
     [
         ("hopper", {"source": "d4rl", "quality": "best"}, "hopper_best-v2; D4RL's files are ant_"),
         ("hopper", {"source": "collected", "quality": "expert"}, "quality belongs to source d4rl"),
+        ("hopper", {"source": "d4rl", "noise": 0.1}, "noise belongs to source collected"),
         ("hopper", {"source": "path", "path": "a", "dataset": "b"}, "dataset belongs to source m"),
         ("ant", {"source": "collected", "environment": "Ant-v5"}, "hopper, walker2d, halfcheetah"),
         (
