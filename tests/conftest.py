@@ -1,9 +1,9 @@
 """Fixtures that several test folders share."""
 
+import fcntl
 import os
 import secrets
-import shlex
-import sys
+import subprocess
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -14,10 +14,13 @@ os.environ.setdefault("D4RL_SUPPRESS_IMPORT_ERROR", "1")
 
 import numpy as np
 import pytest
+import soundfile
 import torch
 import warm
 import yaml
 
+from triptych.apps.sounds.search.index import NAME
+from triptych.apps.sounds.search.text_side import text_folder
 from triptych.core.config import read_config
 from triptych.rl.algorithms.bcq import Bcq
 from triptych.rl.networks.algorithm import Widths
@@ -42,24 +45,43 @@ FORKING = ("test_audio_parallel.py", "test_memory_faults_audio.py")
 
 
 def pytest_collection_modifyitems(items):
-    # The files that take longest first, so that no worker is left with one of them at the end.
+    # The files that take longest first, so that no worker is left with one of them at the end:
+    # those with slow tests, and of the others those that start Snakemake.
     slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
-    items.sort(key=lambda item: (item.path.name not in FORKING, -slow[item.path]))
+
+    def place(item):
+        path = item.path
+        return path.name not in FORKING, -slow[path], path.parent.name != "workflow"
+
+    items.sort(key=place)
 
 
 def pytest_terminal_summary(terminalreporter):
     terminalreporter.write_line(f"Random moments: TRIPTYCH_SEED={os.environ['TRIPTYCH_SEED']}")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def warm_python(tmp_path_factory) -> Iterator[None]:
     """What this process starts by sys.executable is warm (warm.py)."""
-    script = tmp_path_factory.mktemp("warm") / "python"
-    script.write_text(f'#!/bin/sh\nexec {shlex.join(warm.COMMAND)} "$@"\n')
-    script.chmod(0o755)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "executable", str(script))
+    with warm.warm_python(tmp_path_factory.mktemp("warm")):
         yield
+
+
+@pytest.fixture(scope="session")
+def small_text(tmp_path_factory) -> Path:
+    """The shipped sound model's text side, as `triptych index` leaves it beside an index: its
+    export takes seconds, and is made once for all workers."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "small.text"
+    with open(f"{folder}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            sounds = tmp_path_factory.mktemp("sounds")
+            soundfile.write(sounds / "hum.wav", np.full(32_000, 0.1), 32_000)
+            index = [*warm.COMMAND, "-m", "triptych.cli", "index", str(sounds), "--model", "small"]
+            subprocess.run(index, check=True, capture_output=True)
+            text_folder(sounds / NAME).rename(folder)
+    return folder
 
 
 @pytest.fixture(scope="session")

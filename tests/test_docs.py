@@ -19,6 +19,8 @@ import pytest
 import yaml
 from tiny_checkout import copy_checkout
 
+from triptych.apps.sounds.search.index import NAME as INDEX
+from triptych.apps.sounds.search.text_side import text_folder
 from triptych.cli import _parser
 from triptych.core.config import check_config, completed, read_config
 
@@ -257,7 +259,7 @@ def blocks(page: Path) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def reader(tmp_path_factory):
+def reader(tmp_path_factory, small_text):
     """A checkout as a reader has it, with pictures, sounds, a config, and the programs of SHIMS."""
     import soundfile
     from skimage import data, io
@@ -273,6 +275,7 @@ def reader(tmp_path_factory):
     noise = np.random.default_rng(0).uniform(-0.1, 0.1, 32_000 * 4)
     for name in ("sounds/rain.wav", "bark.wav"):
         soundfile.write(root / name, noise, 32_000)
+    shutil.copytree(small_text, text_folder(root / "sounds" / INDEX))
     programs = root / ".venv/bin"
     programs.mkdir(parents=True)
     named = {

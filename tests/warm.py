@@ -11,13 +11,14 @@ starts the server, which ends with the process whose number ends its address, TR
 import fcntl
 import os
 import pickle
+import shlex
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 COMMAND = [sys.executable, "-IS", os.path.abspath(__file__)]
@@ -35,6 +36,19 @@ def ask(arguments: list[str]) -> int:
             signal.signal(number, lambda number, _: server.sendall(bytes([number])))
         answer = server.recv(1)
     return answer[0] if answer else 1
+
+
+@contextmanager
+def warm_python(folder: Path) -> Iterator[None]:
+    """Within, sys.executable is a program, written into a folder, that runs as COMMAND does."""
+    program, own = folder / "python", sys.executable
+    program.write_text(f'#!/bin/sh\nexec {shlex.join(COMMAND)} "$@"\n')
+    program.chmod(0o755)
+    sys.executable = str(program)
+    try:
+        yield
+    finally:
+        sys.executable = own
 
 
 def _connected(address: str) -> socket.socket:
@@ -143,7 +157,6 @@ def _run(
     arguments: list[str], folder: str, environment: dict, streams: list[int], path: list[str]
 ) -> None:
     import runpy
-    import shlex
 
     os.setsid()
     os.chdir(folder)

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+import warm
 
 from triptych.apps.listing import Job, needs_of
 from triptych.apps.missing import gaps_of, missing_page, rest_of
@@ -81,14 +82,15 @@ PAPER = ROOT / "config" / "paper.yaml"
 
 
 @pytest.fixture(scope="module")
-def papers(warm_python):
+def papers(tmp_path_factory):
     """The papers' run."""
-    return planned_run(ROOT, [PAPER])
+    with warm.warm_python(tmp_path_factory.mktemp("papers")):
+        return planned_run(ROOT, [PAPER])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BROKEN)
-def test_the_config_that_is_named_makes_the_rest(papers, tmp_path, name):
+def test_the_config_that_is_named_makes_the_rest(papers, warm_python, tmp_path, name):
     rule, wildcard, product = BROKEN[name]
     (failed,) = (
         number

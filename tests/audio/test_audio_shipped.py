@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,9 @@ from makers.sounds.catalogue import KINDS
 from makers.sounds.pool import PoolSettings, sound
 from triptych.apps.sounds.commands import add_commands
 from triptych.apps.sounds.search.embedder import Embedder
+from triptych.apps.sounds.search.index import NAME as INDEX
 from triptych.apps.sounds.search.indexing import segments
+from triptych.apps.sounds.search.text_side import text_folder
 from triptych.audio.data.decoding import stream_audio
 from triptych.audio.data.shard_files import write_sound as write_samples
 from triptych.audio.scoring.metrics import average_precisions
@@ -38,7 +41,8 @@ QUERIES = {
 
 
 @pytest.fixture
-def sounds(tmp_path):
+def sounds(tmp_path, small_text):
+    shutil.copytree(small_text, text_folder(tmp_path / INDEX))
     for name in QUERIES:
         for number in range(2):
             samples = np.clip(sound(name, number, UNHEARD), -1, 1)

@@ -16,14 +16,14 @@ SHIPPED = Path(__file__).parents[2] / "resources" / "style" / "paintings"
 def test_a_seed_is_a_picture_at_every_size_whatever_the_number_of_threads(name):
     small, before = paint(name, (64, 80), seed=5), cv2.getNumThreads()
     assert small.shape == (64, 80, 3) and small.dtype == np.float32
-    assert small.min() >= 0 and small.max() <= 1
+    assert small.min() >= 0 and small.max() <= 1 and small.std() > 0.05
     cv2.setNumThreads(1 if before > 1 else 3)
     try:
-        assert np.array_equal(paint(name, (64, 80), seed=5), small)
+        large = paint(name, (128, 160), seed=5)
     finally:
         cv2.setNumThreads(before)
-    reduced = cv2.resize(paint(name, (128, 160), seed=5), (80, 64), interpolation=cv2.INTER_AREA)
-    assert np.corrcoef(small.ravel(), reduced.ravel())[0, 1] > 0.95
+    reduced = cv2.resize(large, (80, 64), interpolation=cv2.INTER_AREA)
+    np.testing.assert_allclose(reduced, small, atol=1e-5)
 
 
 def test_what_is_shipped_is_what_they_paint():
