@@ -14,7 +14,7 @@ from triptych.report.palette import label
 from triptych.report.statistics import Interval
 from triptych.report.tables import DASH, TIMES, Table, number, plain
 from triptych.rl.methods import DENSE
-from triptych.rl.report.claims_scores import LEARNED
+from triptych.rl.report.claims_scores import KEEPS, LEARNED
 from triptych.rl.report.inference import latency_table
 from triptych.rl.report.labels import (
     ALL_TASKS,
@@ -43,8 +43,8 @@ SOURCES = {
 
 COLLECTED = (
     "**Data marked as collected are not D4RL's.** They were recorded in real MuJoCo physics from "
-    "this project's own expert policies: networks with two hidden layers of 64 units, trained by "
-    "PPO. They are easier to clone than the larger soft actor-critic policies behind D4RL, so "
+    "this project's own expert policies: networks with two hidden layers of 64 or 128 units, "
+    "trained by PPO or TD3. They are easier to clone than the larger soft actor-critic policies behind D4RL, so "
     "scores under heavy pruning say less here than they would there."
 )
 
@@ -204,6 +204,10 @@ def _own_units(scores: pd.DataFrame) -> dict[str, str]:
 RECORDED = {"collected": "recordings of our own experts, not D4RL's", "d4rl": "D4RL's data"}
 """What policies learned from, by the source of a task's data; any other is the user's."""
 
+SLOWER = (
+    " Pruned networks learn more slowly: with more updates they may keep more (docs/results.md)."
+)
+
 
 def glance(
     table1: pd.DataFrame,
@@ -246,6 +250,7 @@ def glance(
             (f"{number(smaller, 2)}{TIMES}", "smaller when stored (paper: 4)"),
         ],
         limits=f"Learned in {updates:,} updates from {' and '.join(data)}."
+        + (SLOWER if (kept["ratio_high"] < KEEPS).any() else "")
         + _too_little(rows[~rows["learned"]]),
         bars=Bars(
             f"{algorithm}'s normalised score, dense and at {sparsity} sparsity, with 95% intervals "
