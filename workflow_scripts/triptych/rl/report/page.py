@@ -44,8 +44,8 @@ SOURCES = {
 COLLECTED = (
     "**Data marked as collected are not D4RL's.** They were recorded in real MuJoCo physics from "
     "this project's own expert policies: networks with two hidden layers of 64 or 128 units, "
-    "trained by PPO or TD3. They are easier to clone than the larger soft actor-critic policies behind D4RL, so "
-    "scores under heavy pruning say less here than they would there."
+    "trained by PPO or TD3. They are easier to clone than the larger soft actor-critic policies "
+    "behind D4RL, so scores under heavy pruning say less here than they would there."
 )
 
 
