@@ -223,7 +223,10 @@ def test_a_link_to_a_heading_finds_it(page):
 
 
 SHIMS = {
-    "snakemake": 'exec {python} {warm} -m snakemake --dry-run "$@"',
+    "snakemake": (
+        'grep -qsxF -- "$PWD $*" {planned} && exit\n'
+        '{python} {warm} -m snakemake --dry-run "$@" && echo "$PWD $*" >> {planned}'
+    ),
     "triptych": 'exec {python} {warm} {reader} "$@"',
     "make": 'exec /usr/bin/make --dry-run --directory {root} "$@" >/dev/null',
     "git": (
@@ -244,7 +247,8 @@ SHIMS = {
     "generate-slurm-partition-config": "{bin}/generate-slurm-partition-config --help >/dev/null",
 }
 """Programs by which printed commands run: Snakemake plans, make says what it would do, what is not
-here or needs a network answers, `triptych` is that of reader.py."""
+here or needs a network answers, `triptych` is that of reader.py. What was planned in a folder for
+an earlier block is not planned again."""
 RUN: set[str] = set()
 """What has run for an earlier page."""
 
@@ -283,6 +287,7 @@ def reader(tmp_path_factory, small_text):
         "warm": f"-IS {ROOT / 'tests/warm.py'}",
         "reader": ROOT / "tests/reader.py",
         "root": ROOT,
+        "planned": root / "planned.txt",
         "bin": Path(sys.executable).parent,
     }
     for name, text in SHIMS.items():
