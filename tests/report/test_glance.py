@@ -108,7 +108,7 @@ def test_offline_rl_shows_both_kinds_of_observations_from_runs_by_seed():
         for seed in (-1, 0, 1)
     )
     shown = rl_glance(SIZES, rl_scores(90), POLICIES, sensors, observations="normalised", updates=7)
-    assert [value for value, _ in shown.numbers] == ["75%", "10%", "4.00×"]  # noqa: RUF001
+    assert [value for value, _ in shown.numbers] == ["75%", "6", "4.00×"]  # noqa: RUF001
     assert "0.10 [" in shown.sentence and "20 of 90 on Walker2d (pruned 4)" in shown.limits
     hopper = [bar for bar in shown.bars.bars if bar.group == "Hopper"]
     assert [bar.value for bar in hopper] == [80.0, 60.0, 90.0, 9.0]

@@ -240,21 +240,20 @@ def glance(
     data = dict.fromkeys(RECORDED.get(str(kind), "the user's data") for kind in datasets["source"])
     sentence = f"{algorithm} has learned too little anywhere to say what pruning by {name} keeps."
     if len(kept):
-        sentence = f"Of its score with all weights {algorithm} keeps, with {sparsity} of them "
-        sentence += f"pruned by {name} before training, {'; '.join(map(_shares, _by_kind(kept)))}."
-    means = [(_seen(part), part["ratio_to_dense"].mean()) for part in _by_kind(kept)]
+        sentence = f"With {sparsity} of its weights pruned by {name} before training, {algorithm} "
+        sentence += f"keeps of its unpruned score {'; '.join(map(_shares, _by_kind(kept)))}."
     return Glance(
         sentence=sentence,
         numbers=[
-            *((f"{number(100 * mean, 0)}%", f"of the dense score, {seen}") for seen, mean in means),
+            *_means(shown[shown["method"] != DENSE], observations),
             (f"{number(smaller, 2)}{TIMES}", "smaller when stored (paper: 4)"),
         ],
         limits=f"Learned in {updates:,} updates from {' and '.join(data)}."
         + (SLOWER if (kept["ratio_high"] < KEEPS).any() else "")
         + _too_little(rows[~rows["learned"]]),
         bars=Bars(
-            f"{algorithm}'s normalised score, dense and at {sparsity} sparsity, with 95% intervals "
-            "over seeds.",
+            f"{algorithm}'s score with all weights (dense) and with {sparsity} of them pruned; "
+            "95% intervals over seeds, 100 is D4RL's expert.",
             interval_bars(
                 shown[["value", "low", "high"]].assign(
                     label=shown["method"].map(METHOD_LABELS)
@@ -266,6 +265,22 @@ def glance(
             ),
         ),
     )
+
+
+def _means(pruned: pd.DataFrame, observations: str) -> list[tuple[str, str]]:
+    """Headline numbers of a pruning criterion: the share that it keeps on the tasks that were
+    learned, and, where both kinds of observations ran, its score on the other kind."""
+    numbers = []
+    kept = pruned[pruned["learned"] & (pruned["seen"] == observations)]
+    if len(kept):
+        tasks = f"mean of {len(kept)} tasks" if len(kept) > 1 else TASK_LABELS[kept["task"].iloc[0]]
+        share = number(100 * kept["ratio_to_dense"].mean(), 0)
+        numbers.append((f"{share}%", f"of the unpruned score, {tasks}"))
+    means = pruned.groupby("seen", sort=False)["value"].mean()
+    for seen, mean in means.drop(observations, errors="ignore").items():
+        usual = f"{observations}: {number(means[observations], 0)}"
+        numbers.append((number(mean, 0), f"pruned, on {OBSERVATION_LABELS[str(seen)]} ({usual})"))
+    return numbers
 
 
 def _seen_otherwise(sensors: pd.DataFrame, algorithm: str, observations: str) -> pd.DataFrame:

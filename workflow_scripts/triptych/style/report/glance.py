@@ -78,7 +78,7 @@ def _seconds(timed: pd.DataFrame) -> list[tuple[str, str]]:
     return [
         (f"{network} s", f"one pass, {number(size, 0)} pixels{papers[0]}"),
         (f"{optimised} s", f"{evaluations} evaluations of VGG{scaled}{papers[1]}"),
-        (f"{faster}{TIMES}", f"as fast in one pass{papers[2]}"),
+        (f"{faster}{TIMES}", f"as fast in one pass{scaled}{papers[2]}"),
     ]
 
 
