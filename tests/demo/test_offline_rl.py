@@ -75,9 +75,9 @@ def middle(parts):
 def middle_reach(parts):
     """Half the interval of `middle`, by a bootstrap of our own seed."""
     generator, drawn = np.random.default_rng(7), []
+    parts = [p.mean() + (p - p.mean()) * math.sqrt(len(p) / (len(p) - 1)) for p in parts]
     for part in parts:
-        choice = generator.choice(part, (40_000, len(part)))
-        drawn.append(part.mean() + (choice - part.mean()) * math.sqrt(len(part) / (len(part) - 1)))
+        drawn.append(generator.choice(part, (40_000, len(part))))
     alone = []
     for i, values in enumerate(drawn):
         others = [np.tile(part, (len(values), 1)) for part in parts]
