@@ -30,15 +30,18 @@ class Bar:
 
 @dataclass(frozen=True)
 class Bars:
-    """Bars along one axis that begins at zero. caption: Markdown."""
+    """Bars along one axis that begins at zero. caption: Markdown. whole: length of the axis
+    (default: that of the longest bar or interval)."""
 
     caption: str
     bars: Sequence[Bar]
+    whole: float = math.nan
 
     def share(self, length: float) -> float:
         """A length in percent of the axis; the part beyond either end is cut off."""
         ends = [end for bar in self.bars for end in (bar.value, bar.high) if math.isfinite(end)]
         longest = max(ends, default=0) or 1
+        longest = longest if math.isnan(self.whole) else self.whole
         return 0 if math.isnan(length) else round(100 * min(max(length / longest, 0), 1), 2)
 
 

@@ -17,6 +17,9 @@ import pandas as pd
 from markupsafe import Markup
 
 from triptych.report.claims import (
+    AGREES,
+    DISAGREES,
+    INCONCLUSIVE,
     NOT_REPRODUCED,
     NOT_TESTABLE,
     REPRODUCED,
@@ -42,6 +45,8 @@ _CHIPS = {
     NOT_TESTABLE: "open",
 }
 """Looks of verdicts (style.css), in the order of counts; other marks look like SEEN."""
+_WAYS = {AGREES: "agree", DISAGREES: "disagree", INCONCLUSIVE: INCONCLUSIVE}
+"""Directions of claims seen with substitutes, as they are counted."""
 
 
 @dataclass(frozen=True)
@@ -251,6 +256,10 @@ class Page:
         """Counts of verdicts, for instance `Demo run, 37 claims: 3 reproduced, ...`."""
         counts = Counter(claim["verdict"] for study in self.studies for claim in study.claims)
         words = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _CHIPS if counts[verdict])
+        seen = [claim for study in self.studies for claim in study.claims if claim["seen"]]
+        ways = Counter(str(claim["seen"]).partition(",")[0] for claim in seen)
+        of_seen = ", ".join(f"{ways[way]} {text}" for way, text in _WAYS.items() if ways[way])
+        words = words.replace(SEEN, f"{SEEN} ({of_seen})") if of_seen else words
         name = f"{self.scale[:1].upper()}{self.scale[1:]} run{', unfinished' if self.gaps else ''}"
         return f"{name}, {counts.total()} claims: {words or 'no verdict yet'}"
 

@@ -87,6 +87,7 @@ SYSTEMS = {
     "pretrained": "Pretrained",
     "finetuned_human": "Fine-tuned",
     "finetuned_gpt": "With new captions",
+    "best": "Best single model",
     "ensemble_published": "Ensemble",
     "keywords": "Bag of words on keywords",
 }
@@ -101,7 +102,7 @@ NOTHING_LEARNT = (
     "**No model of this run is better than chance**, so it says nothing about fine-tuning, new "
     "captions or ensembles."
 )
-LIMITS = "The intervals don't hold how much another training would differ."
+LIMITS = "Intervals are over recordings, not over trainings."
 SCENES_LIMITS = (
     "Not shown is how well the method does on real sound: these recordings are computed, sixteen "
     "kinds of sounds and pairs of them, with captions by rule, and encoders are small. A bag of "
@@ -153,10 +154,11 @@ def glance(table2: pd.DataFrame) -> Glance:
         .reindex([*SYSTEMS])
         for metric in ("map_at_10", "r_at_10")
     )
-    value, printed = precision["value"], precision["published"]["ensemble_published"]
-    paper = "" if pd.isna(printed) else f" (paper: {printed:.1f})"
     tuned = run[run["kind"].str.startswith("finetuned") & (run["metric"] == "map_at_10")]
     best = tuned.groupby([*pair, "kind"])[ENDS].mean().nlargest(1, "value").iloc[0]
+    precision.loc["best", ENDS] = best
+    value, printed = precision["value"], precision["published"]["ensemble_published"]
+    paper = "" if pd.isna(printed) else f" (paper: {printed:.1f})"
     template = (run["gpt"] == "template").any()
     last = signed(value["finetuned_gpt"] - value["finetuned_human"], 1), "points by new captions"
     if template:  # what a template's captions gain is no finding
@@ -174,14 +176,12 @@ def glance(table2: pd.DataFrame) -> Glance:
     )
     recalls, scores = _cells(recall, 0), _cells(precision, 1)
     sentence = (
-        f"From a sentence, the ensemble finds the right one of {run['clips'].max():.0f} recordings "
-        f"among its first ten {recalls['ensemble_published']} times in 100, chance "
-        f"{recalls['chance']} times. "
+        f"Of {run['clips'].max():.0f} recordings the right one is among the ensemble's first ten "
+        f"for {recalls['ensemble_published']}% of the sentences (chance: {recalls['chance']}%). "
     )
     compared = (
         f"Its mAP@10 is {scores['ensemble_published']}, the best single model's "
-        f"{with_interval(best['value'], best['low'], best['high'], 1)}, that of a bag of words "
-        f"{scores['keywords']}."
+        f"{scores['best']}, that of a bag of words {scores['keywords']}."
     )
     limits = [SCENES_LIMITS] if run["data"].iloc[0] != "Clotho" else []
     if template:
@@ -191,7 +191,9 @@ def glance(table2: pd.DataFrame) -> Glance:
         limits=" ".join([*limits, LIMITS]),
         numbers=numbers if learnt else numbers[:1],
         bars=Bars(
-            BARS.format(data=run["data"].iloc[0]), interval_bars(bars.dropna(subset="value"), 1)
+            BARS.format(data=run["data"].iloc[0]),
+            interval_bars(bars.dropna(subset="value"), 1),
+            whole=100,
         ),
     )
 

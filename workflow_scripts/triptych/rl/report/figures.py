@@ -21,6 +21,7 @@ from triptych.rl.report.labels import (
     task_unit,
     tasks_in_order,
 )
+from triptych.rl.report.scores import ENOUGH_SEEDS
 from triptych.rl.tasks.task import NORMALISED
 
 LEAST = 5.0
@@ -117,8 +118,8 @@ def sparsity_figure(
     data.
 
     The band runs from the lowest to the highest seed (the paper's "100% confidence
-    interval"), the bars are 95% intervals of the mean; one that leaves the panel has no cap
-    there. A single seed has neither. Levels are equally spaced.
+    interval"), the bars are 95% intervals of the mean of ENOUGH_SEEDS or more; one that leaves the
+    panel has no cap there. A single seed has neither. Levels are equally spaced.
     """
     shown = of_methods(summary, [*methods, *CONTROLS])
     levels = sorted({0, *shown["sparsity_percent"]})
@@ -144,7 +145,8 @@ def sparsity_figure(
             aside = 0.07 * (i - (len(methods) - 1) / 2)
             x, value = line["sparsity_percent"].map(place) + aside, line["value"]
             draw_line(axes, x, line, EXTREMES, marker="o", markersize=4.2, zorder=3, **look)
-            ends = (value - line["low"], line["high"] - value)
+            enough = line["seeds"] >= ENOUGH_SEEDS
+            ends = ((value - line["low"]).where(enough), (line["high"] - value).where(enough))
             bar: dict[str, Any] = {"elinewidth": 1.1, "capsize": 2.4, "fmt": "none"}
             axes.errorbar(x, value, ends, ecolor=look["color"], **bar)
         axes.set_xticks(list(place.values()), [f"{level:g}" for level in levels])

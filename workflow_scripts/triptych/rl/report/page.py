@@ -203,10 +203,9 @@ def _own_units(scores: pd.DataFrame) -> dict[str, str]:
 
 RECORDED = {"collected": "recordings of our own experts, not D4RL's", "d4rl": "D4RL's data"}
 """What policies learned from, by the source of a task's data; any other is the user's."""
-
-SLOWER = (
-    " Pruned networks learn more slowly: with more updates they may keep more (docs/results.md)."
-)
+SPELLED = {"BC": "behaviour cloning (BC)", "BCQ": "batch-constrained Q-learning (BCQ)"}
+LONGER = 10_000
+"""Updates of the published runs in which pruned networks keep more (docs/results.md)."""
 
 
 def glance(
@@ -232,25 +231,30 @@ def glance(
     if sensors is not None:
         cells.append(_seen_otherwise(sensors, algorithm, observations))
     rows = _judged(pd.concat(cells), datasets)
-    rows = rows[rows["method"].isin([DENSE, methods[0]])]
-    shown = rows[rows["algorithm"] == algorithm]
-    kept = shown[shown["learned"] & (shown["method"] != DENSE)]
+    shown = rows[(rows["algorithm"] == algorithm) & rows["method"].isin([DENSE, methods[0]])]
+    pruned = rows[rows["learned"] & (rows["algorithm"] == algorithm) & (rows["method"] != DENSE)]
+    kept = pruned[pruned["method"] == methods[0]]
+    spelled = SPELLED.get(algorithm, algorithm)
+    sentence = f"The policies of {spelled} learned too little to say what pruning by {name} keeps."
+    if len(kept):
+        sentence = f"With {sparsity} of its weights pruned by {name} before training, {spelled} "
+        sentence += f"keeps of its unpruned score {'; '.join(map(_shares, _by_kind(kept)))}."
     sums = table1.groupby(["method", "format"])["value"].sum(min_count=len(NETWORK_LABELS))
     smaller = sums.get((DENSE, "dense"), float("nan")) / sums.get(("snip", "coo"), float("nan"))
     data = dict.fromkeys(RECORDED.get(str(kind), "the user's data") for kind in datasets["source"])
-    sentence = f"{algorithm} has learned too little anywhere to say what pruning by {name} keeps."
-    if len(kept):
-        sentence = f"With {sparsity} of its weights pruned by {name} before training, {algorithm} "
-        sentence += f"keeps of its unpruned score {'; '.join(map(_shares, _by_kind(kept)))}."
+    limits = [f"Learned in {updates:,} updates from {' and '.join(data)}."]
+    if updates < LONGER and (kept["ratio_high"] < KEEPS).any():
+        limits.append(f"At the paper's widths {LONGER:,} updates keep more (docs/results.md).")
+    others = pruned[(pruned["method"] != methods[0]) & (pruned["seen"] == observations)]
+    if len(others):
+        limits.append(f"Other masks keep on average {_average_shares(others)}.")
     return Glance(
         sentence=sentence,
         numbers=[
-            *_means(shown[shown["method"] != DENSE], observations),
+            *_headlines(shown, observations),
             (f"{number(smaller, 2)}{TIMES}", "smaller when stored (paper: 4)"),
         ],
-        limits=f"Learned in {updates:,} updates from {' and '.join(data)}."
-        + (SLOWER if (kept["ratio_high"] < KEEPS).any() else "")
-        + _too_little(rows[~rows["learned"]]),
+        limits=" ".join([*limits, _too_little(rows)]).strip(),
         bars=Bars(
             f"{algorithm}'s score with all weights (dense) and with {sparsity} of them pruned; "
             "95% intervals over seeds, 100 is D4RL's expert.",
@@ -267,20 +271,29 @@ def glance(
     )
 
 
-def _means(pruned: pd.DataFrame, observations: str) -> list[tuple[str, str]]:
-    """Headline numbers of a pruning criterion: the share that it keeps on the tasks that were
-    learned, and, where both kinds of observations ran, its score on the other kind."""
+def _headlines(shown: pd.DataFrame, observations: str) -> list[tuple[str, str]]:
+    """The share that pruned policies keep, mean of the tasks that were learned, and their score on
+    the other kind of observations beside the dense ones', mean of all tasks."""
     numbers = []
-    kept = pruned[pruned["learned"] & (pruned["seen"] == observations)]
+    pruned = shown[shown["method"] != DENSE]
+    kept = pruned.loc[pruned["learned"] & (pruned["seen"] == observations), "ratio_to_dense"]
     if len(kept):
-        tasks = f"mean of {len(kept)} tasks" if len(kept) > 1 else TASK_LABELS[kept["task"].iloc[0]]
-        share = number(100 * kept["ratio_to_dense"].mean(), 0)
-        numbers.append((f"{share}%", f"of the unpruned score, {tasks}"))
-    means = pruned.groupby("seen", sort=False)["value"].mean()
-    for seen, mean in means.drop(observations, errors="ignore").items():
-        usual = f"{observations}: {number(means[observations], 0)}"
-        numbers.append((number(mean, 0), f"pruned, on {OBSERVATION_LABELS[str(seen)]} ({usual})"))
+        over = f"mean of {len(kept)} task{'s' if len(kept) > 1 else ''}"
+        numbers.append((f"{number(100 * kept.mean(), 0)}%", f"of the unpruned score, {over}"))
+    for seen, rows in shown[shown["seen"] != observations].groupby("seen"):
+        dense = rows["method"] == DENSE
+        whole, part = rows["value"][dense].mean(), rows["value"][~dense].mean()
+        text = f"pruned on {OBSERVATION_LABELS[str(seen)]} (unpruned: {number(whole, 0)})"
+        numbers.append((number(part, 0), text))
     return numbers
+
+
+def _average_shares(rows: pd.DataFrame) -> str:
+    """The mean share of the dense score that each method keeps."""
+    means = rows.groupby("method", sort=False)["ratio_to_dense"].mean()
+    return ", ".join(
+        f"{number(100 * mean, 0)}% ({label(METHOD_LABELS, name)})" for name, mean in means.items()
+    )
 
 
 def _seen_otherwise(sensors: pd.DataFrame, algorithm: str, observations: str) -> pd.DataFrame:
@@ -324,22 +337,19 @@ def _shares(rows: pd.DataFrame) -> str:
 
 
 def _too_little(rows: pd.DataFrame) -> str:
-    """The dense policies that don't reach the data's, beside the pruned ones."""
+    """The dense policies that don't reach the data's; "" if there is none."""
+    dense = rows[~rows["learned"] & (rows["method"] == DENSE)]
     parts = []
-    for kind in _by_kind(rows):
-        dense = kind[kind["method"] == DENSE]
-        pruned = kind[kind["method"] != DENSE].drop_duplicates("task").set_index("task")
-        scores = [
-            f"{number(row['value'], 0)} of {number(row['behaviour'], 0)} on "
-            f"{label(TASK_LABELS, row['task'])} (pruned {number(value, 0)})"
-            for row, value in zip(
-                dense.to_dict("records"), pruned["value"].reindex(dense["task"]), strict=True
-            )
+    for kind in _by_kind(dense):
+        tasks = [
+            f"{label(TASK_LABELS, row['task'])} ({number(row['value'], 0)} of "
+            f"{number(row['behaviour'], 0)})"
+            for row in kind.to_dict("records")
         ]
-        parts.append(f"{kind['algorithm'].iloc[0]} on {_seen(kind)} {', '.join(scores)}")
+        parts.append(f"{kind['algorithm'].iloc[0]} on {_seen(kind)} on {', '.join(tasks)}")
     if not parts:
         return ""
     return (
-        f" No share is given where all weights score less than {LEARNED:.0%} of the data's policy: "
+        f"Not judged, since the unpruned policy has less than {LEARNED:.0%} of its data's score: "
         f"{'; '.join(parts)}."
     )

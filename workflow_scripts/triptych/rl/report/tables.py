@@ -26,6 +26,7 @@ from triptych.rl.report.labels import (
     tasks_in_order,
 )
 from triptych.rl.report.scores import (
+    ENOUGH_SEEDS,
     INTERVAL,
     RATIO,
     aggregate_over_tasks,
@@ -36,8 +37,6 @@ from triptych.rl.report.scores import (
 )
 from triptych.rl.tasks.task import NORMALISED
 
-ENOUGH_SEEDS = 3
-"""Two bound nothing: intervals of hundreds of points, which tables leave to the CSV."""
 POINTS = f"points of the {NORMALISED}; all tasks: probability of improvement"
 GAP = ("gap", "low", "high")
 CELL_TEXT = ("group", "header", "cell")

@@ -61,24 +61,31 @@ def glance(files: Files, settings: Mapping[str, Any]) -> Glance | None:
 
 
 def _seconds(timed: pd.DataFrame) -> list[tuple[str, str]]:
-    """Seconds of both versions and their ratio, at the largest size that both were timed at."""
+    """Seconds of both versions and their ratio, at the largest size that both were timed at; of
+    Version 1 a step's where not all were run, and how many there are."""
     sizes = timed.pivot_table(index="size", columns="column", values="value", aggfunc="size")
     size = sizes.reindex(columns=["network", "vgg"]).dropna().index.max()
-    # What was scaled goes before what was run.
-    cells = timed[timed["size"] == size].sort_values("counts", ascending=False)
-    cells = cells.drop_duplicates("column").set_index("column")
-    cells = cells.reindex(["network", "vgg", "speedup_high"])
+    cells = timed[timed["size"] == size].drop_duplicates(["column", "counts"])
+    run = cells[cells["counts"] != SCALED].set_index("column")
+    run = run.reindex(["network", "vgg", "speedup_high"])
     papers = [
         "" if pd.isna(value) else f" (paper: {_digits(value)})"
-        for value in cells["published"].where(cells["comparable"].eq(True))
+        for value in run["published"].where(run["comparable"].eq(True))
     ]
-    network, optimised, faster = (_digits(value) for value in cells["value"])
-    scaled = ", scaled up" if cells["counts"]["vgg"] == SCALED else ""
-    evaluations = number(cells["evaluations"]["vgg"], 0)
+    network, optimised, faster = run["value"]
+    steps = run["evaluations"]["vgg"]
+    one_pass = (f"{_digits(network)} s", f"one pass, {number(size, 0)} pixels{papers[0]}")
+    scaled = cells[(cells["counts"] == SCALED) & (cells["column"] == "vgg")]
+    if len(scaled):
+        return [
+            one_pass,
+            (f"{_digits(optimised / steps)} s", "one step of Version 1 with VGG"),
+            (number(scaled["evaluations"].iloc[0], 0), "steps in the paper"),
+        ]
     return [
-        (f"{network} s", f"one pass, {number(size, 0)} pixels{papers[0]}"),
-        (f"{optimised} s", f"{evaluations} evaluations of VGG{scaled}{papers[1]}"),
-        (f"{faster}{TIMES}", f"as fast in one pass{scaled}{papers[2]}"),
+        one_pass,
+        (f"{_digits(optimised)} s", f"{number(steps, 0)} evaluations of VGG{papers[1]}"),
+        (f"{_digits(faster)}{TIMES}", f"as fast in one pass{papers[2]}"),
     ]
 
 
@@ -112,7 +119,7 @@ def _speedup(files: Files) -> str:
     what = f"Changing a photograph's pixels in {run:,} steps (Version 1)"
     seconds = both["vgg"].to_numpy()
     if stated != run:  # what is scaled up is no measurement: one step is
-        what = f"One of the {stated:,} steps in which Version 1 changes a photograph's pixels"
+        what = f"One of the {stated:,} steps by which the paper's Version 1 changes pixels"
         seconds = seconds / run
     ratio = ratio_interval(seconds, both["network"].to_numpy())
     if ratio.low <= 1:
