@@ -14,6 +14,7 @@ from triptych.report.palette import INK, MUTED, count_axis, legend_below, styled
 from triptych.rl.methods import CONTROLS, DENSE
 from triptych.rl.report.labels import (
     ALGORITHM_COLOURS,
+    ENOUGH_SEEDS,
     METHOD_LABELS,
     METHOD_LOOKS,
     of_methods,
@@ -21,7 +22,6 @@ from triptych.rl.report.labels import (
     task_unit,
     tasks_in_order,
 )
-from triptych.rl.report.scores import ENOUGH_SEEDS
 from triptych.rl.tasks.task import NORMALISED
 
 LEAST = 5.0

@@ -48,6 +48,8 @@ METHOD_LABELS = {name: look.label for name, look in METHOD_LOOKS.items()}
 ALGORITHM_COLOURS = {name: look.colour for name, look in _looks(ALGORITHMS_FOLDER).items()}
 """In the order of tables and figures."""
 
+ENOUGH_SEEDS = 3
+"""Two bound nothing: intervals of hundreds of points, which tables and figures leave to the CSV."""
 OBSERVATION_LABELS = {"raw": "raw observations", "normalised": "normalised observations"}
 TASK_LABELS = {"hopper": "Hopper", "walker2d": "Walker2d", "halfcheetah": "HalfCheetah"}
 NETWORK_LABELS = {"actor": "Actor", "critic": "Critic", "vae": "VAE"}

@@ -27,8 +27,6 @@ FEW_CELL = ["task", "algorithm", "trained_on", "method", "sparsity_percent"]
 """A cell of the runs on few transitions."""
 INTERVAL = ("value", "low", "high")
 RATIO = ("ratio_to_dense", "ratio_low", "ratio_high")
-ENOUGH_SEEDS = 3
-"""Two bound nothing: intervals of hundreds of points, which tables and figures leave to the CSV."""
 UNKNOWN = Interval(float("nan"), float("nan"), float("nan"))
 
 

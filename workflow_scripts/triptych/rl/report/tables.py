@@ -19,6 +19,7 @@ from triptych.report.tables import DASH, Table, number, plain
 from triptych.rl.methods import CRITERIA, DENSE, METHODS
 from triptych.rl.report.labels import (
     ALL_TASKS,
+    ENOUGH_SEEDS,
     METHOD_LABELS,
     in_order,
     task_title,
@@ -26,7 +27,6 @@ from triptych.rl.report.labels import (
     tasks_in_order,
 )
 from triptych.rl.report.scores import (
-    ENOUGH_SEEDS,
     INTERVAL,
     RATIO,
     aggregate_over_tasks,
