@@ -1,7 +1,7 @@
 """Recordings checked and turned into pairs for Q-learning."""
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +10,7 @@ import pandas as pd
 from triptych.core.files import sha256_of, write_csv
 from triptych.rl.tasks.environments import recorded_elsewhere, try_environment
 from triptych.rl.tasks.recording import Recording, read_recording, recorded_environment
-from triptych.rl.tasks.spaces import Spaces
+from triptych.rl.tasks.spaces import Spaces, brief
 from triptych.rl.tasks.task import Task
 from triptych.rl.tasks.transitions import (
     DatasetError,
@@ -68,13 +68,20 @@ def prepare(
     transitions_path: PathLike,
     table_path: PathLike,
     d4rl_digests: Collection[str] = (),
+    code: Sequence[str] = (),
 ) -> None:
     """Write the transitions and the one-row table of one HDF5 file.
 
     A task's environment is tried before, and the file is checked against it. d4rl_digests: SHA-256
-    of D4RL's files, which are used as D4RL's loader uses them. Raises InputError or DatasetError
-    for what is wrong with either.
+    of D4RL's files, which are used as D4RL's loader uses them. code: the user's files whose edit
+    trains again. Raises InputError or DatasetError for what is wrong with either.
     """
+    if code:
+        logger.info(
+            "%s: an edit of %s trains again; files that these read and don't name trigger nothing",
+            task.name,
+            brief(", ".join(code)),
+        )
     spaces = try_environment(task)
     published = Path(source_path).is_file() and sha256_of(source_path) in d4rl_digests
     recorded = recorded_environment(source_path)
