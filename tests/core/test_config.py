@@ -11,6 +11,7 @@ from triptych import planning
 from triptych.core.config import (
     ConfigError,
     check_config,
+    check_paths,
     check_unique_keys,
     completed,
     merged,
@@ -153,6 +154,43 @@ def test_a_path_below_the_home_folder_is_found(monkeypatch):
     config = completed(own, ROOT)
     assert config["rl"]["tasks"]["mine"]["path"] == "/home/anna/a ~/b.hdf5"
     assert config["audio"]["words"] == ["~", "~anna/x", "/home/anna/c"]
+
+
+@pytest.mark.parametrize(
+    ("own", "key"),
+    [
+        ({"rl": {"tasks": {"hopper": {"source": "path"}}}}, "rl.tasks.hopper.path"),
+        ({"audio": {"sources": {"clotho": {"source": "path"}}}}, "audio.sources.clotho.path"),
+        ({"style": {"paintings": {"waves": {"source": "path"}}}}, "style.paintings.waves.path"),
+        ({"style": {"contents": {"mine": {"source": "path"}}}}, "style.contents.mine.path"),
+        ({"style": {"photographs": {"source": "folder"}}}, "style.photographs.path"),
+        ({"style": {"video": {"source": "path"}}}, "style.video.path"),
+        ({"style": {"backbones": {"vgg": {}}}}, "style.backbones.vgg.weights"),
+    ],
+)
+def test_a_path_at_which_there_is_nothing_is_refused_by_its_key(own, key, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    *tables, name = key.split(".")
+    entry = own
+    for table in tables:
+        entry = entry[table]
+    for value in ("results/made.hdf5", "resources/sources.yaml"):
+        entry[name] = value
+        check_paths(own, ROOT)
+    entry[name] = "data/typo.hdf5"
+    with pytest.raises(ConfigError, match=rf"config: {key} is 'data/typo\.hdf5'; expected"):
+        check_paths(own, ROOT)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/typo.hdf5").write_text("")
+    check_paths(own, ROOT)
+
+
+def test_a_path_is_looked_at_before_anything_is_planned_unless_this_is_a_module(tmp_path):
+    own = {"rl": {"tasks": {"hopper": {"source": "path", "path": str(tmp_path / "typo.hdf5")}}}}
+    with pytest.raises(ConfigError, match=r"rl\.tasks\.hopper\.path is '.*typo\.hdf5'"):
+        planning.plan(own, ROOT, [ROOT / "Snakefile"], main=True)
+    (tmp_path / "Snakefile").write_text("")
+    planning.plan(own, ROOT, [tmp_path / "Snakefile"], main=True)
 
 
 def test_a_checkout_that_no_pythonpath_can_name_is_refused_while_rules_are_read(monkeypatch):

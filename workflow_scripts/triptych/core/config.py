@@ -30,6 +30,29 @@ def check_config(config: Mapping[str, Any], schema: str | os.PathLike[str]) -> N
         raise ConfigError(f"config: {_explain(error)}")
 
 
+def check_paths(config: Mapping[str, Any], root: Path, key: str = "") -> None:
+    """Raise ConfigError naming the first path of the user's at which there is nothing.
+
+    A path is the `path` of a table whose source says that it is the user's, or a backbone's weights
+    with a folder in it. Files below results/ are made by the run; those of `root`/resources ship.
+    """
+    for name, value in config.items():
+        place = f"{key}{name}"
+        if isinstance(value, Mapping):
+            check_paths(value, root, f"{place}.")
+            continue
+        own = name == "path" and config.get("source") in ("path", "folder")
+        if not isinstance(value, str) or not (own or (name == "weights" and "/" in value)):
+            continue
+        shipped = value.startswith("resources/") and (root / value).exists()
+        if not (shipped or value.startswith("results/") or Path(value).exists()):
+            raise ConfigError(
+                f"config: {place} is {_short(repr(value))}; expected a file or folder, found "
+                f"nothing at {_short(os.path.abspath(value))} (paths begin in the folder in which "
+                "snakemake runs)"
+            )
+
+
 def merged(base: Mapping[str, Any], overlay: Mapping[str, Any]) -> dict[str, Any]:
     """A config with another one laid over it, as Snakemake does it: tables key by key."""
     result = dict(base)
