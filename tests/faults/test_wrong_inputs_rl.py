@@ -159,7 +159,7 @@ def test_what_a_policy_says_of_itself_names_no_other_folder(sandbox):
 def test_a_pickle_is_no_expert_and_no_transitions(sandbox):
     path, sprung = trap(sandbox.here, "p.safetensors")
     output = Named(recorded="results/c.hdf5", transitions="results/t", dataset="results/d.csv")
-    params = {"task": "hopper", "transitions": 1000, "noise": 0.1, "seed": 0}
+    params = {"task": "hopper", "collect": {"transitions": 1000, "noise": 0.1, "seed": 0}}
     said = (path.name, "resources/experts")
     sandbox.refuses("rl_collect", {"expert": path.name}, output, *said, **params)
     with pytest.raises(DatasetError, match=r"p\.safetensors.*rl_prepare"):

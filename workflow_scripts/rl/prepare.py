@@ -13,5 +13,6 @@ with job(snakemake):
         snakemake.output.transitions,
         snakemake.output.dataset,
         snakemake.params.d4rl_digests,
-        own_files(snakemake.params.code),
+        own_files(snakemake.params.get("code", {})),
+        snakemake.params.get("accepted", ()),
     )
