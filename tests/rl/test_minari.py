@@ -3,10 +3,11 @@
 import json
 import sys
 
+import gymnasium
 import h5py
 import numpy as np
 import pytest
-from minari_sets import NAME, record
+from minari_sets import NAME, STEPS, record
 
 from triptych.core.errors import InputError
 from triptych.rl.tasks.minari import write_minari
@@ -16,7 +17,7 @@ from triptych.rl.tasks.transitions import DatasetError, read_transitions
 
 pytest.importorskip("minari")
 
-ANT = task_from("ant", "Ant-v5")
+ANT = task_from("ant", "Ant-v5", options={"max_episode_steps": STEPS})
 
 
 @pytest.fixture(autouse=True)
@@ -108,6 +109,39 @@ def test_data_of_another_environment_are_refused_by_name(folder, environment, op
     write_minari(NAME, folder / "ant.hdf5")
     with pytest.raises(DatasetError, match=f"env_spec: expected data of Ant-v5, found {found}"):
         prepare(folder / "ant.hdf5", ANT, "minari", folder / "t.safetensors", folder / "d.csv")
+
+
+class Scaled(gymnasium.ObservationWrapper, gymnasium.utils.RecordConstructorArgs):
+    """A wrapper of a project's own."""
+
+    def __init__(self, env, by=10.0):
+        gymnasium.utils.RecordConstructorArgs.__init__(self, by=by)
+        gymnasium.ObservationWrapper.__init__(self, env)
+        self.by = by
+
+    def observation(self, observation):
+        return observation * self.by
+
+
+@pytest.mark.parametrize(
+    "wrapper",
+    [gymnasium.wrappers.NormalizeObservation, gymnasium.wrappers.NormalizeReward, Scaled],
+)
+def test_data_recorded_through_a_wrapper_are_refused_by_its_name(folder, wrapper):
+    record(2, wrapper=wrapper)
+    write_minari(NAME, folder / "ant.hdf5")
+    made = folder / "ant.hdf5", ANT, "minari", folder / "t.safetensors", folder / "d.csv"
+    with pytest.raises(DatasetError, match=rf"env_spec: .*in the wrappers {wrapper.__name__}\."):
+        prepare(*made)
+    prepare(*made, accepted=["wrappers"])
+
+
+def test_data_of_another_time_limit_are_refused_with_both(folder):
+    record(2)
+    write_minari(NAME, folder / "ant.hdf5")
+    own = task_from("ant", "Ant-v5")
+    with pytest.raises(DatasetError, match=r"limit of 40 steps, not 1000\. Set options: \{max_ep"):
+        prepare(folder / "ant.hdf5", own, "minari", folder / "t.safetensors", folder / "d.csv")
 
 
 def test_what_is_no_vector_is_refused_by_name(folder):

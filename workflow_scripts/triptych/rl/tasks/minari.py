@@ -66,11 +66,20 @@ def write_minari(dataset: str, path: str | os.PathLike[str]) -> None:
         stream.attrs["minari_action_low"] = loaded.action_space.low
         stream.attrs["minari_action_high"] = loaded.action_space.high
         if loaded.env_spec is not None:
-            spec = {"id": loaded.env_spec.id, "kwargs": loaded.env_spec.kwargs}
-            stream.attrs["minari_env_spec"] = json.dumps(spec, default=str)
+            stream.attrs["minari_env_spec"] = json.dumps(_spec(loaded.env_spec), default=str)
         for key in episodes[0]:
             stream[key] = np.concatenate([columns[key] for columns in episodes])
     logger.info("%s: %d episodes of %s", path, loaded.total_episodes, dataset)
+
+
+def _spec(spec: Any) -> dict[str, Any]:
+    """What `recorded_elsewhere` compares of gymnasium's EnvSpec."""
+    return {
+        "id": spec.id,
+        "kwargs": spec.kwargs,
+        "wrappers": [wrapper.name for wrapper in spec.additional_wrappers],
+        "max_episode_steps": spec.max_episode_steps,
+    }
 
 
 def _check_spaces(dataset: str, loaded: Any) -> None:
