@@ -70,7 +70,7 @@ def test_a_data_set_that_is_neither_here_nor_to_be_had_is_named(folder):
     [
         ("main_data.hdf5", 0.5, "can't be read in .*ant-v0.*delete it"),
         ("main_data.hdf5", 0, "can't be read in .*ant-v0.*delete it"),
-        ("metadata.json", 0.5, "can't be read in .*ant-v0.*delete it"),
+        ("metadata.json", 0.5, "can't be read in .*ant-v0.*metadata.json is no JSON"),
     ],
 )
 def test_a_data_set_that_was_cut_short_is_named(folder, name, left, message):
@@ -79,6 +79,24 @@ def test_a_data_set_that_was_cut_short_is_named(folder, name, left, message):
     path.write_bytes(path.read_bytes()[: int(left * path.stat().st_size)])
     with pytest.raises(InputError, match=message):
         write_minari(NAME, folder / "ant.hdf5")
+
+
+@pytest.mark.parametrize(
+    ("about", "message"),
+    [
+        ({"minari_version": "99.1.0"}, r"of Minari 99\.1\.0, and .*pip install 'minari>=99\.1\.0'"),
+        ({"data_format": "arrow"}, r"pip install 'minari\[arrow\]'"),
+    ],
+)
+def test_a_newer_data_set_is_not_said_to_be_damaged(folder, about, message):
+    record(1)
+    (path,) = folder.rglob("metadata.json")
+    path.write_text(json.dumps(json.loads(path.read_text()) | about))
+    (data,) = folder.rglob("main_data.hdf5")
+    data.unlink()
+    with pytest.raises(InputError, match=message) as refused:
+        write_minari(NAME, folder / "ant.hdf5")
+    assert "delete" not in str(refused.value)
 
 
 def test_a_data_set_without_episodes_is_refused(folder):

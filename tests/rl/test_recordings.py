@@ -1,14 +1,24 @@
 """Recordings that agree neither with themselves nor with their environment, and how one says so."""
 
+import bz2
+import gzip
+import lzma
+import pickle
+import re
+import tarfile
+import zipfile
+
 import gymnasium
 import h5py
 import numpy as np
 import pytest
+import torch
 from gymnasium.spaces import Box
 
 from triptych.core.errors import InputError
 from triptych.rl.tasks.environments import try_environment
 from triptych.rl.tasks.preparing import prepare
+from triptych.rl.tasks.recording import read_recording
 from triptych.rl.tasks.task import task_from
 from triptych.rl.tasks.transitions import DatasetError, read_transitions
 
@@ -226,6 +236,64 @@ def test_actions_that_seem_scaled_are_told(tmp_path, caplog):
     assert "scaled" not in caplog.text
     prepared(tmp_path, made | {"actions": made["actions"] / abs(made["actions"]).max()})
     assert "actions: the largest is 1, and the bounds are -2 to 2" in caplog.text
+
+
+def zipped(path, name):
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(name, "x" * 300)
+
+
+def tarred(path):
+    with tarfile.open(path, "w") as archive:
+        archive.add(__file__)
+
+
+PLAIN = np.arange(12.0)
+FORMATS = {
+    "npz": (lambda path: np.savez(path.open("wb"), observations=PLAIN), r"arrays of NumPy \(\.npz"),
+    "npy": (lambda path: np.save(path.open("wb"), PLAIN), r"an array of NumPy \(\.npy"),
+    "pickle": (lambda path: path.write_bytes(pickle.dumps({"a": PLAIN})), "a pickle"),
+    "torch": (lambda path: torch.save({"a": 1}, path), r"a file of torch\.save"),
+    "zip": (lambda path: zipped(path, "data.hdf5"), "a zip archive"),
+    "gzip": (lambda path: path.write_bytes(gzip.compress(b"x")), "a gzip archive"),
+    "bzip2": (lambda path: path.write_bytes(bz2.compress(b"x")), "a bzip2 archive"),
+    "xz": (lambda path: path.write_bytes(lzma.compress(b"x")), "an xz archive"),
+    "tar": (tarred, "a tar archive"),
+    "csv": (lambda path: path.write_text("s0,s1,reward\n1,2,3\n" * 900), "a table in text"),
+    "json": (lambda path: path.write_text('{"observations": [1, 2]}'), "JSON"),
+    "pointer": (
+        lambda path: path.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0"),
+        "a pointer of Git LFS.*git lfs pull",
+    ),
+    "page": (lambda path: path.write_text("<!DOCTYPE html><p>404"), "a web page"),
+    "empty": (lambda path: path.write_bytes(b""), "an empty file"),
+    "folder": (lambda path: path.mkdir(), "a folder"),
+    "umlauts": (lambda path: path.write_text("\u00e4" * 4099, "utf-8"), "a text"),
+    "noise": (
+        lambda path: path.write_bytes(bytes(range(255, 0, -1)) * 99),
+        "something else, which begins with",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_another_format_is_named_by_its_first_bytes_and_never_deleted(tmp_path, kind):
+    make, message = FORMATS[kind]
+    make(path := tmp_path / "mine.hdf5")
+    expected = rf"mine\.hdf5: file: expected a readable HDF5 file, found {message}"
+    with pytest.raises(DatasetError, match=expected) as refused:
+        read_recording(path)
+    assert not re.search("delete", str(refused.value), re.I)
+
+
+@pytest.mark.parametrize("user_block", [0, 512])
+def test_a_cut_hdf5_file_is_to_be_deleted(tmp_path, user_block):
+    path = tmp_path / "mine.hdf5"
+    with h5py.File(path, "w", userblock_size=user_block) as stream:
+        stream["observations"] = np.zeros((999, 3))
+    path.write_bytes(path.read_bytes()[:-2000])
+    with pytest.raises(DatasetError, match=r"found HDF5 that is damaged .*Delete it"):
+        read_recording(path)
 
 
 TRIALS = {

@@ -4,7 +4,7 @@ import errno
 import json
 import logging
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from triptych.rl.tasks.file_kinds import kind_of
 from triptych.rl.tasks.spaces import Flags, Spaces, brief, lost_in_float32
 from triptych.rl.tasks.transitions import DatasetError, Floats, PathLike
 
@@ -105,14 +106,23 @@ def _opened(path: PathLike) -> Iterator[h5py.File]:
     except (DatasetError, MemoryError):
         raise
     except Exception as error:  # h5py raises many kinds for a damaged file
-        advice = "Delete it and download or write it again; it may have been cut short."
-        reason = f"something else ({error})", advice
+        reason = _other_kind(path, error)
         if "already open for write" in str(error):  # a mark in the file, which a crash leaves there
             advice = f"Close the program that writes it; if none does: h5clear -s {path}"
             reason = "one in use", advice
         if isinstance(error, OSError) and error.errno in REASONS:
             reason = REASONS[error.errno]
         raise DatasetError(path, "file", "a readable HDF5 file", *reason) from error
+
+
+def _other_kind(path: PathLike, error: Exception) -> tuple[str, str]:
+    """What lies where no HDF5 file can be read, and what to do."""
+    with suppress(OSError):
+        if kind := kind_of(path):
+            return kind
+        advice = "Delete it and download or write it again; it may have been cut short."
+        return f"HDF5 that is damaged ({error})", advice
+    return f"something else ({error})", "Correct the path in the config."
 
 
 def _check_layout(path: PathLike, stream: h5py.File, spaces: Spaces | None) -> None:
