@@ -141,6 +141,13 @@ def test_a_key_that_stands_twice_is_refused_with_both_lines(tmp_path, text, name
     assert {"own.yaml:", *named} <= set(re.split(r"[ ,;]|/(?=own)", str(error.value)))
 
 
+def test_a_value_that_stands_twice_in_a_list_is_named(demo):
+    demo["rl"]["sweeps"]["bcq"]["runs"]["paper"]["sparsities"] = [80, 95, 90, 95]
+    with pytest.raises(ConfigError, match=r"rl\.sweeps\.bcq\..*sparsities has 95 twice") as refused:
+        check_config(demo, SCHEMA)
+    assert "uniqueItems" not in str(refused.value)
+
+
 def test_the_same_key_in_two_tables_and_an_empty_file_are_fine(tmp_path):
     for text in ("", "a: {x: 1}\nb: {x: 1}\nc: [{x: 1}, {x: 2}]\n"):
         (tmp_path / "own.yaml").write_text(text)

@@ -286,6 +286,14 @@ def test_another_format_is_named_by_its_first_bytes_and_never_deleted(tmp_path, 
     assert not re.search("delete", str(refused.value), re.I)
 
 
+def test_a_group_in_place_of_a_dataset_is_named(tmp_path):
+    with h5py.File(tmp_path / "mine.hdf5", "w") as stream:
+        stream["observations/agent"] = stream["observations/goal"] = np.zeros((9, 2))
+    message = "observations: expected a dataset, found a group with agent, goal in it"
+    with pytest.raises(DatasetError, match=message):
+        read_recording(tmp_path / "mine.hdf5")
+
+
 @pytest.mark.parametrize("user_block", [0, 512])
 def test_a_cut_hdf5_file_is_to_be_deleted(tmp_path, user_block):
     path = tmp_path / "mine.hdf5"

@@ -201,6 +201,9 @@ def _explain(error: ValidationError) -> str:
     if rule == "required":
         missing = ", ".join(name for name in limit if name not in value)
         return f"{key} lacks {missing}; given were {', '.join(map(_name, value)) or 'no keys'}"
+    if rule == "uniqueItems":
+        twice = [_name(item) for number, item in enumerate(value) if item in value[:number]]
+        return f"{key} has {', '.join(twice)} twice; allowed is each value once"
     allowed = {
         "type": f"a value of type {_types(limit)}",
         "enum": "one of " + ", ".join(map(str, limit)) if rule == "enum" else "",

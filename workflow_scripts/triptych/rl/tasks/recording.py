@@ -132,6 +132,10 @@ def _check_layout(path: PathLike, stream: h5py.File, spaces: Spaces | None) -> N
             if isinstance(link := stream.get(key, getlink=True), h5py.ExternalLink):
                 found, advice = f"a link to {link.filename}", "Put that file where the link leads."
                 raise DatasetError(path, key, "a dataset in another file", found, advice)
+            if isinstance(group := stream.get(key), h5py.Group):
+                found = f"a group with {brief(', '.join(group)) or 'nothing'} in it"
+                advice = f"Write its arrays as one of the shape [steps, numbers], {key}."
+                raise DatasetError(path, key, "a dataset", found, advice)
             found = "the keys " + (brief(", ".join(sorted(stream))) or "(none)")
             advice = f"D4RL's layout has {', '.join(KEYS)}: rename or add {key}."
             raise DatasetError(path, key, "a dataset of that name", found, advice)
