@@ -190,6 +190,12 @@ def test_a_path_at_which_there_is_nothing_is_refused_by_its_key(own, key, tmp_pa
     (tmp_path / "data").mkdir()
     (tmp_path / "data/typo.hdf5").write_text("")
     check_paths(own, ROOT)
+    if name == "weights":
+        entry[name] = "hed"
+        check_paths(own, ROOT)
+        entry[name] = "vgg16.pth"
+        with pytest.raises(ConfigError, match=r"weights is 'vgg16\.pth'"):
+            check_paths(own, ROOT)
 
 
 def test_a_path_is_looked_at_before_anything_is_planned_unless_this_is_a_module(tmp_path):

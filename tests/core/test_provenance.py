@@ -202,9 +202,16 @@ def test_a_file_that_options_name_counts_by_its_bytes(library, tmp_path, monkeyp
     (tmp_path / "meshes").mkdir()
     for name in ("model.txt", "meshes/arm.stl", "other.txt"):
         (tmp_path / name).write_text("1")
-    more = [{"folder": "./meshes"}, "text", 3, "x" * 5000]
+    more = [{"folder": "meshes"}, "text", 3, "x" * 5000, ".", "results", str(tmp_path.parent)]
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results/made.csv").write_text("1")
     named = named_files({"model": "model.txt", "more": more})
     assert named == [Path("model.txt"), Path("meshes/arm.stl")]
+    (library / "robot").mkdir()
+    (library / "robot/arm.xml").write_text("<mujoco/>")
+    monkeypatch.setenv("PYTHONPATH", str(library))
+    (beside,) = named_files({"xml_file": "robot/arm.xml"})
+    assert str(beside) in digests(library, beside)
     before = digests(library, *named)
     for name, counts in (("other.txt", False), ("model.txt", True)):
         (tmp_path / name).write_text("2")

@@ -19,6 +19,10 @@ COMMON = {"base": "demo", "scale": "custom", "device": "auto", "resume": "same_c
 """Values of the keys that belong to no study, where no file has them."""
 
 
+WEIGHTS = {".pt", ".pth", ".safetensors"}
+"""Suffixes of files of weights."""
+
+
 def check_config(config: Mapping[str, Any], schema: str | os.PathLike[str]) -> None:
     """Raise ConfigError naming the key, what was given and what is allowed, if anything is amiss.
 
@@ -33,8 +37,9 @@ def check_config(config: Mapping[str, Any], schema: str | os.PathLike[str]) -> N
 def check_paths(config: Mapping[str, Any], root: Path, key: str = "") -> None:
     """Raise ConfigError naming the first path of the user's at which there is nothing.
 
-    A path is the `path` of a table whose source says that it is the user's, or a backbone's weights
-    with a folder in it. Files below results/ are made by the run; those of `root`/resources ship.
+    A path is the `path` of a table whose source says that it is the user's, or weights with a
+    folder or a file's suffix in their name. Files below results/ are made by the run; those of
+    `root`/resources ship.
     """
     for name, value in config.items():
         place = f"{key}{name}"
@@ -42,7 +47,9 @@ def check_paths(config: Mapping[str, Any], root: Path, key: str = "") -> None:
             check_paths(value, root, f"{place}.")
             continue
         own = name == "path" and config.get("source") in ("path", "folder")
-        if not isinstance(value, str) or not (own or (name == "weights" and "/" in value)):
+        file = name == "weights" and isinstance(value, str)
+        file = file and ("/" in value or Path(value).suffix in WEIGHTS)
+        if not isinstance(value, str) or not (own or file):
             continue
         shipped = value.startswith("resources/") and (root / value).exists()
         if not (shipped or value.startswith("results/") or Path(value).exists()):

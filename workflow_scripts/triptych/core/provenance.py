@@ -379,7 +379,8 @@ def own_files(digests: Mapping[str, str]) -> list[str]:
 
 
 def named_files(value: Any) -> list[Path]:
-    """The files that texts anywhere in a value name; of a folder, those below it."""
+    """The files, of this run's folder or of one of PYTHONPATH, that texts in a value name; of a
+    folder, those below it."""
     if isinstance(value, Mapping):
         return named_files([*value.values()])
     if isinstance(value, list):
@@ -387,10 +388,16 @@ def named_files(value: Any) -> list[Path]:
     if not isinstance(value, str) or not value:
         return []
     with contextlib.suppress(OSError, ValueError):  # too long a name, or a zero byte in it
-        if Path(value).is_file():
+        folders = [Path(), *map(Path, python_path().split(os.pathsep)[1:])]
+        if any((folder / value).is_file() for folder in folders):
             return [Path(value)]
-        if "/" in value and Path(value).is_dir():
-            return sorted(path for path in Path(value).rglob("*") if path.is_file())
+        path, here = Path(value), Path.cwd()
+        if (
+            path.is_dir()
+            and path.parts[:1] != ("results",)
+            and not here.is_relative_to(path.resolve())
+        ):
+            return sorted(file for file in path.rglob("*") if file.is_file())
     return []
 
 
