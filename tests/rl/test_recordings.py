@@ -172,6 +172,17 @@ def test_a_recording_in_order_is_read_without_a_word(tmp_path, length, caplog):
     assert len(caplog.records) == 1 and "no time limit" in caplog.text
 
 
+@pytest.mark.parametrize("period", [2, 3, 7])
+def test_a_motion_that_repeats_itself_is_in_order(tmp_path, period):
+    """Episodes of 30 steps, whose observations swing back after each period."""
+    made = without_next(recorded(60, 30))
+    phase = np.tile(2 * np.pi * np.arange(30) / period + 1, 60)[:, None]
+    swing = np.sin(phase + np.arange(3)) + 0.02 * made["observations"]
+    start = np.repeat(np.random.default_rng(0).normal(size=(60, 3)), 30, 0)
+    swung = made | {"observations": (swing + start).astype("f4")}
+    assert len(prepared(tmp_path, swung, task(length=30)).rewards)
+
+
 def test_chunks_of_a_buffer_that_were_never_written_are_refused(tmp_path):
     made = without_next(recorded())
     with h5py.File(tmp_path / "mine.hdf5", "w") as stream:

@@ -26,6 +26,11 @@ FAR, NEAR, NEARER = 0.85, 0.75, 0.5
 """In turn: rows next to each other differ by FAR of the largest difference between fewer rows than
 there are environments, and one environment's next rows by at most NEAR of that; by NEARER of two or
 three, as a gait of two or three rows a stride looks like them."""
+GROWTH = 1.05
+"""One environment's rows after twice as many steps differ by this at least; a motion that repeats
+itself has none."""
+LEAST_ROWS = 10
+"""Rows before ends of episodes from which these tell whose ends they are."""
 WRITE_TIMEOUTS = "Write what gymnasium calls truncated as timeouts, not as terminals."
 CONSECUTIVE = 0.45
 """In turn, with one limit for all: share of ends that follow another end at once."""
@@ -148,5 +153,27 @@ def in_turn(recording: Recording) -> bool:
     lags = [lag for lag in LAGS if lag <= len(scaled) // 4]
     gaps = {lag: np.abs(scaled[lag:] - scaled[:-lag]).clip(max=3).mean() for lag in lags}
     near = [lag for lag in lags[1:] if gaps[lag] <= gaps[1] * (NEAR if lag > 3 else NEARER)]
-    others = [gaps[lag] for lag in lags if lag < max(near[0], 4)] if near else [np.inf]
-    return bool(gaps[1] >= FAR * max(others))
+    if not near or gaps[1] < FAR * max(gaps[lag] for lag in lags if lag < max(near[0], 4)):
+        return False
+    count = near[0]
+    repeats = gaps.get(2 * count, np.inf) < GROWTH * gaps[count]
+    alike = count > 3 or _goes_on(scaled, ends[ends < len(scaled) - count], count)
+    return alike and not repeats
+
+
+def _goes_on(rows: NDArray[np.float64], ends: NDArray[np.int64], count: int) -> bool:
+    """Whether rows `count` apart are as near where an episode ends between them as elsewhere: only
+    then is the end that of another environment.
+
+    True where too few ends tell.
+    """
+    before = (ends[:, None] - np.arange(1, count)).ravel()
+    before = np.setdiff1d(before[before >= 0], ends)
+    if len(before) < LEAST_ROWS:
+        return True
+    across, all_over = (
+        np.abs(rows[first + count] - rows[first]).clip(max=3).mean()
+        for first in (before, np.arange(len(rows) - count))
+    )
+    beside = np.abs(rows[1:] - rows[:-1]).clip(max=3).mean()
+    return bool(across <= (all_over + beside) / 2)
