@@ -89,6 +89,7 @@ rule rl_prepare:
         task=RL.task,
         source=lambda wildcards: RL.data[wildcards.task],
         d4rl_digests=RL.d4rl_digests,
-        code=code("rl_prepare", methods=RL.environment_module),
+        accepted=lambda wildcards: RL.config["tasks"][wildcards.task].get("accept", []),
+        code=code("rl_prepare", methods=RL.environment_code),
     script:
         "../workflow_scripts/rl/prepare.py"

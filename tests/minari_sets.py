@@ -7,10 +7,10 @@ NAME = "triptych/ant-v0"
 STEPS = 40
 
 
-def record(episodes=4, environment="Ant-v5", name=NAME, bounds=None, **options):
+def record(episodes=4, environment="Ant-v5", name=NAME, bounds=None, wrapper=None, **options):
     """Record episodes and keep them; what was seen, done and paid, and how it ended, of each.
 
-    bounds: of the actions that are recorded, if others than the environment's.
+    bounds: of the actions that are recorded, if others than the environment's. wrapper: around it.
     """
     # Its own collector needs jax; what that would hand on is this.
     from minari import create_dataset_from_buffers
@@ -19,6 +19,7 @@ def record(episodes=4, environment="Ant-v5", name=NAME, bounds=None, **options):
     simulation = gymnasium.make(environment, max_episode_steps=STEPS, **options)
     if bounds:
         simulation = gymnasium.wrappers.RescaleAction(simulation, *bounds)
+    simulation = wrapper(simulation) if wrapper else simulation
     recorded, buffers = [], []
     simulation.action_space.seed(0)
     for episode in range(episodes):

@@ -11,6 +11,7 @@ from triptych import planning
 from triptych.core.config import (
     ConfigError,
     check_config,
+    check_paths,
     check_unique_keys,
     completed,
     merged,
@@ -140,6 +141,13 @@ def test_a_key_that_stands_twice_is_refused_with_both_lines(tmp_path, text, name
     assert {"own.yaml:", *named} <= set(re.split(r"[ ,;]|/(?=own)", str(error.value)))
 
 
+def test_a_value_that_stands_twice_in_a_list_is_named(demo):
+    demo["rl"]["sweeps"]["bcq"]["runs"]["paper"]["sparsities"] = [80, 95, 90, 95]
+    with pytest.raises(ConfigError, match=r"rl\.sweeps\.bcq\..*sparsities has 95 twice") as refused:
+        check_config(demo, SCHEMA)
+    assert "uniqueItems" not in str(refused.value)
+
+
 def test_the_same_key_in_two_tables_and_an_empty_file_are_fine(tmp_path):
     for text in ("", "a: {x: 1}\nb: {x: 1}\nc: [{x: 1}, {x: 2}]\n"):
         (tmp_path / "own.yaml").write_text(text)
@@ -153,6 +161,49 @@ def test_a_path_below_the_home_folder_is_found(monkeypatch):
     config = completed(own, ROOT)
     assert config["rl"]["tasks"]["mine"]["path"] == "/home/anna/a ~/b.hdf5"
     assert config["audio"]["words"] == ["~", "~anna/x", "/home/anna/c"]
+
+
+@pytest.mark.parametrize(
+    ("own", "key"),
+    [
+        ({"rl": {"tasks": {"hopper": {"source": "path"}}}}, "rl.tasks.hopper.path"),
+        ({"audio": {"sources": {"clotho": {"source": "path"}}}}, "audio.sources.clotho.path"),
+        ({"style": {"paintings": {"waves": {"source": "path"}}}}, "style.paintings.waves.path"),
+        ({"style": {"contents": {"mine": {"source": "path"}}}}, "style.contents.mine.path"),
+        ({"style": {"photographs": {"source": "folder"}}}, "style.photographs.path"),
+        ({"style": {"video": {"source": "path"}}}, "style.video.path"),
+        ({"style": {"backbones": {"vgg": {}}}}, "style.backbones.vgg.weights"),
+    ],
+)
+def test_a_path_at_which_there_is_nothing_is_refused_by_its_key(own, key, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    *tables, name = key.split(".")
+    entry = own
+    for table in tables:
+        entry = entry[table]
+    for value in ("results/made.hdf5", "resources/sources.yaml"):
+        entry[name] = value
+        check_paths(own, ROOT)
+    entry[name] = "data/typo.hdf5"
+    with pytest.raises(ConfigError, match=rf"config: {key} is 'data/typo\.hdf5'; expected"):
+        check_paths(own, ROOT)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/typo.hdf5").write_text("")
+    check_paths(own, ROOT)
+    if name == "weights":
+        entry[name] = "hed"
+        check_paths(own, ROOT)
+        entry[name] = "vgg16.pth"
+        with pytest.raises(ConfigError, match=r"weights is 'vgg16\.pth'"):
+            check_paths(own, ROOT)
+
+
+def test_a_path_is_looked_at_before_anything_is_planned_unless_this_is_a_module(tmp_path):
+    own = {"rl": {"tasks": {"hopper": {"source": "path", "path": str(tmp_path / "typo.hdf5")}}}}
+    with pytest.raises(ConfigError, match=r"rl\.tasks\.hopper\.path is '.*typo\.hdf5'"):
+        planning.plan(own, ROOT, [ROOT / "Snakefile"], main=True)
+    (tmp_path / "Snakefile").write_text("")
+    planning.plan(own, ROOT, [tmp_path / "Snakefile"], main=True)
 
 
 def test_a_checkout_that_no_pythonpath_can_name_is_refused_while_rules_are_read(monkeypatch):

@@ -13,6 +13,8 @@ from triptych.core.provenance import (
     check_code,
     fingerprint,
     link_to,
+    named_files,
+    own_files,
     planned_code,
 )
 
@@ -130,6 +132,90 @@ def test_a_users_own_module_counts_with_what_lies_beside_it(library, tmp_path_fa
     (own / "near.py").write_text("VALUE = 2\n")
     assert digests(library, "mine") != before
     assert digests(library, "torch") == digests(library)  # an installed package
+
+
+@pytest.fixture
+def template(library, tmp_path_factory, monkeypatch):
+    """A package in the layout of Gymnasium's template, beside a module and a model."""
+    own = tmp_path_factory.mktemp("own")
+    files = {
+        "robots/__init__.py": "register(id='R-v0', entry_point='robots.envs:Robot')\n",
+        "robots/envs/__init__.py": "from .robot import Robot\n",
+        "robots/envs/robot.py": "from ..core import GAIN\nfrom . import helper\nLABEL = 1.0\n",
+        "robots/envs/helper.py": "PLACE = (0.0, 1.0)\n",
+        "robots/core.py": "GAIN = 2\n",
+        "robots/assets/arm.bin": "mass 1",
+        "plain.py": "register(id='P-v0', entry_point='robots.envs:Robot')\nMODEL = 'arm.xml'\n",
+        "arm.xml": "<mujoco/>",
+        "relative.py": "import importlib\nINFRASTRUCTURE = True\nCOLOUR = 3\n",
+    }
+    for name, text in files.items():
+        (own / name).parent.mkdir(parents=True, exist_ok=True)
+        (own / name).write_text(text)
+    monkeypatch.setenv("PYTHONPATH", str(own))
+    return own
+
+
+@pytest.mark.parametrize(
+    ("module", "file", "new"),
+    [
+        ("robots", "robots/envs/robot.py", "LABEL = -1.0\n"),
+        ("robots", "robots/envs/helper.py", "PLACE = (1.0, 1.0)\n"),
+        ("robots", "robots/core.py", "GAIN = -2\n"),
+        ("robots", "robots/assets/arm.bin", "mass 2"),
+        ("robots.envs", "robots/core.py", "GAIN = -2\n"),
+        ("plain", "robots/envs/helper.py", "PLACE = 2\n"),
+        ("plain", "arm.xml", "<mujoco model='b'/>"),
+        ("relative", "relative.py", "INFRASTRUCTURE = True\nCOLOUR = 4\n"),
+        ("robots", "robots/broken.py", "def ("),
+    ],
+)
+def test_an_edit_anywhere_in_a_users_package_changes_its_digests(
+    library, template, module, file, new
+):
+    before = digests(library, module)
+    (template / "robots/envs/run.log").write_text("what a run leaves counts nowhere")
+    assert digests(library, module) == before
+    (template / file).write_text(new)
+    after = digests(library, module)
+    assert {name for name in after if before.get(name) != after[name]} == {file}
+    own = {name: after[name] for name in after.keys() - digests(library)}
+    assert file in own_files(own)
+    check_code(own)
+    (template / file).write_text("PLACE = 7")
+    with pytest.raises(CodeChanged, match=rf"^{file} changed"):
+        check_code(own)
+
+
+def test_a_package_that_is_installed_as_it_lies_counts(library, tmp_path_factory, monkeypatch):
+    folder = tmp_path_factory.mktemp("source")
+    (folder / "editable_robots").mkdir()
+    (folder / "editable_robots/__init__.py").write_text("GAIN = 1\n")
+    monkeypatch.syspath_prepend(folder)
+    before = digests(library, "editable_robots")
+    (folder / "editable_robots/__init__.py").write_text("GAIN = 2\n")
+    assert digests(library, "editable_robots") != before
+
+
+def test_a_file_that_options_name_counts_by_its_bytes(library, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "meshes").mkdir()
+    for name in ("model.txt", "meshes/arm.stl", "other.txt"):
+        (tmp_path / name).write_text("1")
+    more = [{"folder": "meshes"}, "text", 3, "x" * 5000, ".", "results", str(tmp_path.parent)]
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results/made.csv").write_text("1")
+    named = named_files({"model": "model.txt", "more": more})
+    assert named == [Path("model.txt"), Path("meshes/arm.stl")]
+    (library / "robot").mkdir()
+    (library / "robot/arm.xml").write_text("<mujoco/>")
+    monkeypatch.setenv("PYTHONPATH", str(library))
+    (beside,) = named_files({"xml_file": "robot/arm.xml"})
+    assert str(beside) in digests(library, beside)
+    before = digests(library, *named)
+    for name, counts in (("other.txt", False), ("model.txt", True)):
+        (tmp_path / name).write_text("2")
+        assert (digests(library, *named) != before) == counts
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ int main(int argc, char **argv) {
         float *state = calloc((size_t)states, 4), *action = calloc((size_t)actions, 4);
         float *latent = calloc((size_t)latents * 3 + 1, 4);
         if (is_bcq) policy_bcq(p, state, latent, 3, action);
-        else policy_bc(p, state, latent, action);
+        else policy_bc(p, state, latents ? latent : NULL, action);
         printf("opened %d\n", isfinite(policy_clip(p)) && policy_clip(p) > 0);
         free(state), free(action), free(latent), policy_close(p);
     }
@@ -95,6 +95,8 @@ def originals(folder: Path) -> list[tuple[bytes, bytes]]:
                     arrays[f"{network}{i}.weight"] = weight
                     arrays[f"{network}{i}.bias"] = random.normal(size=outputs).astype(np.float32)
             settings = {"algorithm": algorithm, "max_action": 1.5, "latent_clip_bc": 0.25}
+            if algorithm == "BC":
+                settings |= {"action_low": [-2.0], "action_high": [2.5]}
             pack(folder / "original.tpk", arrays, {"settings": settings}, values)
             content = (folder / "original.tpk").read_bytes()
             (size,) = struct.unpack_from("<I", content, 12)

@@ -6,10 +6,12 @@ import scipy.stats
 
 from triptych.report.statistics import (
     crossed_interval,
+    difference_interval,
     mean_interval,
     ratio_interval,
     stratified_interval,
 )
+from triptych.report.tables import with_interval
 
 SEEDS = 5
 STATED, AT_LEAST = 0.95, 0.93
@@ -27,6 +29,17 @@ TRIALS = 4000
 )
 def test_the_estimate_over_tasks_is_the_mean_of_the_middle_half_of_all_runs(strata, middle):
     assert stratified_interval(strata).estimate == pytest.approx(middle)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, -7.3, 1e6 / 3])
+@pytest.mark.parametrize("runs", [2, 3, 7])
+def test_runs_that_all_agree_are_said_to_be_equal(value, runs):
+    equal = [value] * runs
+    found = [mean_interval(equal), difference_interval(equal, [2 * value] * runs)]
+    found += [ratio_interval([1 / 3] * runs, [0.1] * runs), stratified_interval([equal, equal])]
+    assert {one.ends() for one in found} == {"[all equal]"}
+    assert mean_interval([*equal, value + 1e-4 + abs(value) / 1e4]).ends(1) != "[all equal]"
+    assert with_interval(value, value, value, 1).endswith(" [all equal]")
 
 
 @pytest.mark.parametrize("size", [2, 5, 40])

@@ -25,6 +25,7 @@ from triptych.rl.acting.latency import (
 from triptych.rl.algorithms.bcq import Bcq
 from triptych.rl.networks.algorithm import Widths
 from triptych.rl.pruning.storage import pack
+from triptych.rl.tasks.spaces import Spaces
 
 STATE, ACTION, CANDIDATES = 11, 3, 12
 WIDTHS = Widths(actor=(60, 40), critic=(60, 40), vae=75)
@@ -206,6 +207,27 @@ def test_a_policy_without_latents_acts_by_its_actor(tmp_path, algorithm):
     assert [act.is_bcq, *act.sizes] == [0, STATE, ACTION, 0]
     found = act(states, np.zeros((20, 0), np.float32))
     np.testing.assert_allclose(found, expected, atol=ROUNDING, rtol=0)
+
+
+@pytest.mark.parametrize("algorithm", ACTS)
+def test_policy_c_gives_actions_in_the_environments_bounds(tmp_path, algorithm):
+    low, high = np.array([-2.0, 0.1, -7.5])[:ACTION], np.array([2.0, 0.1, 100.0])[:ACTION]
+    settings = asdict(SETTINGS) | {"algorithm": algorithm}
+    kept, (states, bc, bcq) = acting_arrays(policy(0.5), algorithm), drawn(40)
+    found = []
+    bounds = {"action_low": low.tolist(), "action_high": high.tolist()}
+    for more in ({}, bounds):
+        pack(tmp_path / "p.tpk", kept, {"settings": settings | more}, "fp32")
+        found.append(Compiled(tmp_path / "p.tpk")(states, bcq if algorithm == "BCQ" else bc))
+    space = Spaces("mine", STATE, low, high)
+    expected = space.widened(found[0].astype(np.float64) / SETTINGS.max_action)
+    np.testing.assert_allclose(found[1], expected, rtol=1e-6, atol=1e-5)
+    assert (found[1] >= low.astype("f4")).all() and (found[1] <= high.astype("f4")).all()
+    for wrong in ([1.0] * (ACTION + 1), [], "-2", None, [[1]], (high + 1).tolist()):
+        about = {"settings": settings | bounds | {"action_low": wrong}}
+        pack(tmp_path / "p.tpk", kept, about, "fp32")
+        with pytest.raises(ValueError, match="bounds of actions"):
+            Compiled(tmp_path / "p.tpk")
 
 
 def test_policy_c_refuses_every_truncation_and_flipped_byte(tmp_path):

@@ -3,10 +3,11 @@
 import json
 import sys
 
+import gymnasium
 import h5py
 import numpy as np
 import pytest
-from minari_sets import NAME, record
+from minari_sets import NAME, STEPS, record
 
 from triptych.core.errors import InputError
 from triptych.rl.tasks.minari import write_minari
@@ -16,7 +17,7 @@ from triptych.rl.tasks.transitions import DatasetError, read_transitions
 
 pytest.importorskip("minari")
 
-ANT = task_from("ant", "Ant-v5")
+ANT = task_from("ant", "Ant-v5", options={"max_episode_steps": STEPS})
 
 
 @pytest.fixture(autouse=True)
@@ -69,7 +70,7 @@ def test_a_data_set_that_is_neither_here_nor_to_be_had_is_named(folder):
     [
         ("main_data.hdf5", 0.5, "can't be read in .*ant-v0.*delete it"),
         ("main_data.hdf5", 0, "can't be read in .*ant-v0.*delete it"),
-        ("metadata.json", 0.5, "can't be read in .*ant-v0.*delete it"),
+        ("metadata.json", 0.5, "can't be read in .*ant-v0.*metadata.json is no JSON"),
     ],
 )
 def test_a_data_set_that_was_cut_short_is_named(folder, name, left, message):
@@ -78,6 +79,24 @@ def test_a_data_set_that_was_cut_short_is_named(folder, name, left, message):
     path.write_bytes(path.read_bytes()[: int(left * path.stat().st_size)])
     with pytest.raises(InputError, match=message):
         write_minari(NAME, folder / "ant.hdf5")
+
+
+@pytest.mark.parametrize(
+    ("about", "message"),
+    [
+        ({"minari_version": "99.1.0"}, r"of Minari 99\.1\.0, and .*pip install 'minari>=99\.1\.0'"),
+        ({"data_format": "arrow"}, r"pip install 'minari\[arrow\]'"),
+    ],
+)
+def test_a_newer_data_set_is_not_said_to_be_damaged(folder, about, message):
+    record(1)
+    (path,) = folder.rglob("metadata.json")
+    path.write_text(json.dumps(json.loads(path.read_text()) | about))
+    (data,) = folder.rglob("main_data.hdf5")
+    data.unlink()
+    with pytest.raises(InputError, match=message) as refused:
+        write_minari(NAME, folder / "ant.hdf5")
+    assert "delete" not in str(refused.value)
 
 
 def test_a_data_set_without_episodes_is_refused(folder):
@@ -108,6 +127,39 @@ def test_data_of_another_environment_are_refused_by_name(folder, environment, op
     write_minari(NAME, folder / "ant.hdf5")
     with pytest.raises(DatasetError, match=f"env_spec: expected data of Ant-v5, found {found}"):
         prepare(folder / "ant.hdf5", ANT, "minari", folder / "t.safetensors", folder / "d.csv")
+
+
+class Scaled(gymnasium.ObservationWrapper, gymnasium.utils.RecordConstructorArgs):
+    """A wrapper of a project's own."""
+
+    def __init__(self, env, by=10.0):
+        gymnasium.utils.RecordConstructorArgs.__init__(self, by=by)
+        gymnasium.ObservationWrapper.__init__(self, env)
+        self.by = by
+
+    def observation(self, observation):
+        return observation * self.by
+
+
+@pytest.mark.parametrize(
+    "wrapper",
+    [gymnasium.wrappers.NormalizeObservation, gymnasium.wrappers.NormalizeReward, Scaled],
+)
+def test_data_recorded_through_a_wrapper_are_refused_by_its_name(folder, wrapper):
+    record(2, wrapper=wrapper)
+    write_minari(NAME, folder / "ant.hdf5")
+    made = folder / "ant.hdf5", ANT, "minari", folder / "t.safetensors", folder / "d.csv"
+    with pytest.raises(DatasetError, match=rf"env_spec: .*in the wrappers {wrapper.__name__}\."):
+        prepare(*made)
+    prepare(*made, accepted=["wrappers"])
+
+
+def test_data_of_another_time_limit_are_refused_with_both(folder):
+    record(2)
+    write_minari(NAME, folder / "ant.hdf5")
+    own = task_from("ant", "Ant-v5")
+    with pytest.raises(DatasetError, match=r"limit of 40 steps, not 1000\. Set options: \{max_ep"):
+        prepare(folder / "ant.hdf5", own, "minari", folder / "t.safetensors", folder / "d.csv")
 
 
 def test_what_is_no_vector_is_refused_by_name(folder):

@@ -8,6 +8,7 @@ import sys
 import gymnasium
 import h5py
 import numpy as np
+import pandas as pd
 import pytest
 from gymnasium.spaces import Box
 
@@ -16,6 +17,7 @@ from triptych.core.files import sha256_of
 from triptych.rl.acting.evaluation import EvaluationSettings, evaluate
 from triptych.rl.algorithms.td3_bc import Td3Bc
 from triptych.rl.networks.algorithm import Widths
+from triptych.rl.report.page import datasets_table
 from triptych.rl.tasks.environments import episodes_of, try_environment
 from triptych.rl.tasks.preparing import prepare
 from triptych.rl.tasks.task import task_from
@@ -151,23 +153,36 @@ def prepared(path, own=None, published=()):
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "lengths", "steps"),
+    ("name", "options", "lengths", "ends", "steps", "limit"),
     [
-        ("Point-v0", {"length": 1300}, [1200, 40, 1300], 1300),
-        ("Point-v0", {"length": 10**6}, [1200, 40, 1100], 1200),
-        ("Point-v0", {"length": 30}, [1200, 40, 1100], 30),
-        ("Limited-v0", {}, [7, 20, 3], 20),
-        ("Limited-v0", {"max_episode_steps": 25}, [25, 25], 25),
+        ("Point-v0", {"length": 1300}, [1200, 40, 1300], "terminals", 1300, "none known"),
+        ("Point-v0", {"length": 10**6}, [1200, 40, 1100], "timeouts", 1200, "time-outs"),
+        ("Point-v0", {"length": 10**6}, [1200, 40, 1100], "terminals", 10_000, "none known"),
+        ("Point-v0", {"length": 10**6}, [1200], "timeouts", 1200, "time-outs"),
+        ("Point-v0", {"length": 30}, [1200, 40, 1100], "timeouts", 30, "time-outs"),
+        ("Limited-v0", {}, [7, 20, 3], "terminals", 20, "environment"),
+        ("Limited-v0", {"max_episode_steps": 25}, [25, 25], "timeouts", 25, "environment"),
     ],
 )
-def test_an_episode_lasts_as_long_as_its_environment_or_the_longest_recorded(
-    tmp_path, name, options, lengths, steps
+def test_an_episode_lasts_as_long_as_its_environment_or_the_longest_that_a_timeout_cut(
+    tmp_path, name, options, lengths, ends, steps, limit
 ):
-    path = written(tmp_path / "mine.hdf5", columns(lengths))
+    path = written(tmp_path / "mine.hdf5", columns(lengths, ends))
     prepared(path, task(name, **options))
+    data = pd.read_csv(path.with_suffix(".csv"))
+    assert data["limit_from"].tolist() == [limit]
+    assert ("cut episodes after 10,000" in datasets_table(data).caption) == (limit == "none known")
     horizon = read_horizon(path.with_suffix(".safetensors"))
     settings = EvaluationSettings(1, 1, 1, seed=0, task=task(name, **options), horizon=horizon)
     assert evaluated(settings)["steps"].tolist() == [steps]
+
+
+def test_the_end_of_a_file_is_no_limit_where_episodes_end_by_themselves(tmp_path):
+    made = columns([1200, 40, 1100, 1300])
+    made["terminals"][-1], made["timeouts"][-1] = False, True
+    path = written(tmp_path / "mine.hdf5", made)
+    prepared(path, task(length=10**6))
+    assert read_horizon(path.with_suffix(".safetensors")) == 10_000
 
 
 def test_a_locked_joint_is_its_value(tmp_path):
@@ -225,10 +240,10 @@ def test_a_recording_that_contradicts_itself_is_refused(tmp_path, kind, caplog):
 
 
 def test_one_joint_in_a_hundred_thousand_rows_is_a_timeout(tmp_path):
-    made = columns([20] * 6000)
-    made["terminals"][59] = False
+    made = columns([20] * 6000, "timeouts")
+    made["timeouts"][59] = False
     path = written(tmp_path / "mine.hdf5", made | {"next_observations": following(made)})
-    assert len(prepared(path, task("Limited-v0")).rewards) == 6000 * 20 - 2
+    assert len(prepared(path, task("Limited-v0")).rewards) == 6000 * 19
 
 
 def test_without_limit_and_end_it_says_what_to_set(tmp_path):

@@ -5,10 +5,13 @@ import pandas as pd
 import pytest
 import torch
 
+from triptych.core.errors import InputError
 from triptych.rl.algorithms.bcq import Bcq, vae_loss
 from triptych.rl.methods import CRITERIA
 from triptych.rl.networks.algorithm import PAPER_WIDTHS, Widths
 from triptych.rl.networks.sampling import DeviceData, Draws
+from triptych.rl.pruning.criteria import magnitude as criterion_file
+from triptych.rl.pruning.criteria import snip
 from triptych.rl.pruning.criteria.grasp import gradient_signal_preservation
 from triptych.rl.pruning.criteria.snip import connection_sensitivity
 from triptych.rl.pruning.keeping import count_kept, keep_count
@@ -46,6 +49,62 @@ def tiny_vae(transitions, bcq_settings):
     index, noise = Draws([0], data, 20, bcq_settings).at(0)
     weights = {name: value for name, value in parameters.items() if name.endswith(".weight")}
     return weights, lambda: vae_loss(parameters, parameters, data.batch(index), noise)
+
+
+def soft(networks, percent):
+    return {name: torch.sigmoid(value) for name, value in networks.weights.items()}
+
+
+def integers(networks, percent):
+    return {name: mask.long() for name, mask in snip.masks(networks, percent).items()}
+
+
+def one_missing(networks, percent):
+    return dict(list(snip.masks(networks, percent).items())[1:])
+
+
+def of_one_network(networks, percent):
+    return {name: mask[:1] for name, mask in snip.masks(networks, percent).items()}
+
+
+def density_for_sparsity(networks, percent):
+    return snip.masks(networks, 100 - percent)
+
+
+def one_more(networks, percent):
+    masks = snip.masks(networks, percent)
+    next(iter(masks.values()))[0].fill_(True)
+    return masks
+
+
+def over_all_networks(networks, percent):
+    return keep_largest(networks.magnitudes(), percent)
+
+
+@pytest.mark.parametrize(
+    ("masks", "message"),
+    [
+        (soft, r"torch\.float32 of shape .*expected a tensor of torch\.bool"),
+        (integers, r"torch\.int64 of shape"),
+        (one_missing, r"expected a mask of each weight, .*weight"),
+        (of_one_network, r"of shape \(1, .*expected .*of shape \(2, "),
+        (density_for_sparsity, r"at 90% its masks keep \d+ of \d+ weights; expected \d+"),
+        (one_more, r"at 90% its masks keep"),
+        (over_all_networks, ""),
+    ],
+)
+def test_masks_of_a_criterion_that_break_its_promise_are_refused_by_its_file(
+    transitions, bcq_settings, monkeypatch, masks, message
+):
+    monkeypatch.setattr(criterion_file, "masks", masks)
+    data = DeviceData(transitions, CPU, torch.float32)
+    table, run = runs(("magnitude", 90, 0), ("magnitude", 90, 1)), (TINY, PRUNING, data)
+    if not message:
+        prune(table, *run, bcq_settings)
+        return
+    file = r"workflow_scripts/triptych/rl/pruning/criteria/magnitude\.py"
+    with pytest.raises(InputError, match=rf"^{file}: .*{message}"):
+        prune(table, *run, bcq_settings)
 
 
 def test_snip_score_is_the_change_of_loss_when_a_connection_is_scaled(tiny_vae):

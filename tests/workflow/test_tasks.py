@@ -54,7 +54,7 @@ def run_tasks(tmp_path_factory):
             stream[key] = np.array(values)
     task = {"source": "path", "path": "pendulum.hdf5", "environment": "own_tasks:Pendulum-v1"}
     ant = {"source": "minari", "dataset": minari_sets.NAME, "environment": "Ant-v5"}
-    ant |= {"options": {"max_episode_steps": 50}, "reference": [-325.6, 3879.7]}
+    ant |= {"options": {"max_episode_steps": minari_sets.STEPS}, "reference": [-325.6, 3879.7]}
     tasks = {"pendulum": task, "ant": ant}
     alone = {"algorithms": ["BC"], "runs": {"paper": {"sparsities": [95]}, "raw": None}}
     overlay = {"rl": {"tasks": tasks, "sweeps": {"bcq": alone}, "latency": {"task": "pendulum"}}}

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from triptych.core.config import (
     ConfigError,
     check_config,
+    check_paths,
     check_unique_keys,
     completed,
     read_yaml,
@@ -79,11 +80,14 @@ def plan(
     os.environ[RESUME] = config["resume"]
     scale = scale_of(config, source)
     RUNS.append({"config": config, "source": str(source), "scale": scale})
+    studies = {name: module.Workflow(config, sources) for name, module in workflows().items()}
+    if main and Path(files[0]).resolve() == (source / "Snakefile").resolve():
+        check_paths(config, source)  # where this is a module, another workflow may make them
     return Planned(
         config,
         sources,
         scale,
-        {name: module.Workflow(config, sources) for name, module in workflows().items()},
+        studies,
         planned_code(read, main),
         "" if here else f"{link_to(source, '.snakemake/triptych/shipped')}/",
     )

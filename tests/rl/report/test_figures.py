@@ -1,13 +1,16 @@
 """Figures: that they draw the numbers they are given, and write stable files."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
 import synthetic
 
+from triptych.report.palette import save_figure
 from triptych.rl.report.figures import curves_figure, curves_long, sparsity_figure
 from triptych.rl.report.masks import FLOOR, layers_figure, layers_long
-from triptych.rl.report.memory import memory_figure, sizes_long
+from triptych.rl.report.memory import memory_figure, sizes_long, table1_long
 from triptych.rl.report.scores import run_scores, summarise_scores
 
 PUBLISHED = pd.DataFrame(
@@ -66,6 +69,32 @@ def test_memory_lines_cross_at_the_break_even():
     assert crossing == pytest.approx(80, abs=1)
     published = line(axes, "published")
     assert list(published.get_xdata()) == [0] and list(published.get_ydata()) == [0.5287]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("level", [33.3, 75.5, 82, 99.5])
+def test_memory_of_a_task_that_the_paper_lacks_has_its_legend_below_its_axes(tmp_path, level):
+    sizes = synthetic.sizes().query("task == 'hopper' and sparsity_percent in [0, 95]")
+    sizes = sizes.assign(task="mine", sparsity_percent=sizes["sparsity_percent"].replace(95, level))
+    figure = memory_figure(sizes_long(sizes, PUBLISHED, scale="custom"), task="mine")
+    save_figure(figure, tmp_path / "figure4")
+    (legend,) = figure.legends
+    assert "published" not in {text.get_text() for text in legend.texts}
+    lowest = min(axes.get_tightbbox().y0 for axes in figure.axes)
+    assert 0 < legend.get_window_extent().y1 <= lowest
+    labels = figure.axes[0].get_xticklabels()
+    spans = [label.get_window_extent() for label in labels]
+    assert all(one.x1 < other.x0 for one, other in pairwise(spans))
+    published = pd.DataFrame({**PUBLISHED.iloc[:1].to_dict("list"), "column": ["Actor"]})
+    table1_long(sizes, published, task="mine", sparsity=level, scale="custom")
+
+
+@pytest.mark.filterwarnings("error")
+def test_scores_that_are_all_zero_are_drawn_without_a_warning(tmp_path):
+    zeros = synthetic.scores(tasks=["hopper"]).assign(score_normalised=0.0, unit="return")
+    summary = synthetic.cells(summarise_scores(run_scores(zeros)), zeros)
+    figure = sparsity_figure(summary, synthetic.datasets().iloc[:0], ["snip"])
+    save_figure(figure, tmp_path / "figure1")
 
 
 def test_learning_curves_draw_each_evaluation_of_dense_and_of_one_sparsity():

@@ -81,6 +81,9 @@ def _export(options: argparse.Namespace) -> int:
     weights = [array for array in arrays.values() if array.ndim >= 2]
     zeros = sum(int((array == 0).sum()) for array in weights) / sum(each.size for each in weights)
     print(f"{100 * zeros:.1f}% of its weights are zeros; {dense:,} bytes dense")
+    if low := policy.settings.get("action_low"):
+        high = policy.settings["action_high"]
+        print(f"{READER} gives actions in the environment's bounds: {low} to {high}")
     exact = "exactly" if error == 0 else f"rounded to {options.values}, largest error {error:.2e}"
     times = f"{dense / output.stat().st_size:.1f} times smaller"
     for path, about in zip(written, (f", {times}, {exact}", ""), strict=True):

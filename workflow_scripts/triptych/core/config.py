@@ -19,6 +19,10 @@ COMMON = {"base": "demo", "scale": "custom", "device": "auto", "resume": "same_c
 """Values of the keys that belong to no study, where no file has them."""
 
 
+WEIGHTS = {".pt", ".pth", ".safetensors"}
+"""Suffixes of files of weights."""
+
+
 def check_config(config: Mapping[str, Any], schema: str | os.PathLike[str]) -> None:
     """Raise ConfigError naming the key, what was given and what is allowed, if anything is amiss.
 
@@ -28,6 +32,32 @@ def check_config(config: Mapping[str, Any], schema: str | os.PathLike[str]) -> N
     error = best_match(_validator(Path(schema)).iter_errors(config))
     if error is not None:
         raise ConfigError(f"config: {_explain(error)}")
+
+
+def check_paths(config: Mapping[str, Any], root: Path, key: str = "") -> None:
+    """Raise ConfigError naming the first path of the user's at which there is nothing.
+
+    A path is the `path` of a table whose source says that it is the user's, or weights with a
+    folder or a file's suffix in their name. Files below results/ are made by the run; those of
+    `root`/resources ship.
+    """
+    for name, value in config.items():
+        place = f"{key}{name}"
+        if isinstance(value, Mapping):
+            check_paths(value, root, f"{place}.")
+            continue
+        own = name == "path" and config.get("source") in ("path", "folder")
+        file = name == "weights" and isinstance(value, str)
+        file = file and ("/" in value or Path(value).suffix in WEIGHTS)
+        if not isinstance(value, str) or not (own or file):
+            continue
+        shipped = value.startswith("resources/") and (root / value).exists()
+        if not (shipped or value.startswith("results/") or Path(value).exists()):
+            raise ConfigError(
+                f"config: {place} is {_short(repr(value))}; expected a file or folder, found "
+                f"nothing at {_short(os.path.abspath(value))} (paths begin in the folder in which "
+                "snakemake runs)"
+            )
 
 
 def merged(base: Mapping[str, Any], overlay: Mapping[str, Any]) -> dict[str, Any]:
@@ -178,6 +208,9 @@ def _explain(error: ValidationError) -> str:
     if rule == "required":
         missing = ", ".join(name for name in limit if name not in value)
         return f"{key} lacks {missing}; given were {', '.join(map(_name, value)) or 'no keys'}"
+    if rule == "uniqueItems":
+        twice = [_name(item) for number, item in enumerate(value) if item in value[:number]]
+        return f"{key} has {', '.join(twice)} twice; allowed is each value once"
     allowed = {
         "type": f"a value of type {_types(limit)}",
         "enum": "one of " + ", ".join(map(str, limit)) if rule == "enum" else "",

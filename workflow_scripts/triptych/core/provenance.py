@@ -9,25 +9,34 @@ digest of each module that computes with the rule:
 - methods that the job's rows name: `code("rl_train", methods=RL.methods)`, where `methods` is a
   list of modules, ["triptych.rl.pruning.criteria.snip"], or a function of wildcards that returns
   one. Import such a module by name (importlib): reached by an import statement, it counts in all;
-- a user's own modules, named in the same way and found by PYTHONPATH, with the modules beside them
-  that they import. Installed packages count in no digest; a job's record names their versions.
+- a user's own modules, named in the same way and found by PYTHONPATH or installed as they lie
+  (pip install --editable): the whole package of a named one, with its data files; what they import,
+  entry points in their texts ("package.module:Class") and model files that they name;
+- a user's files, given as paths among the methods: the options of an environment name some.
+
+Installed packages count in no digest; a job's record names their versions.
 
 A digest is of a module's syntax tree without docstrings, comments, formatting, calls of `logger`,
-texts of `raise` statements, imports for type checkers, and a method's looks (LOOKS).
-A module that says `INFRASTRUCTURE = True` counts in no digest, and is not followed.
+texts of `raise` statements and imports for type checkers; of the library's own methods also without
+their looks (LOOKS). A module of the library that says `INFRASTRUCTURE = True` counts in no digest,
+and is not followed.
 """
 
 import ast
 import contextlib
 import gc
 import hashlib
+import importlib.util
 import json
 import os
 import platform
+import re
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,6 +46,14 @@ INFRASTRUCTURE = True
 
 LOOKS = {"LABEL", "COLOUR", "DASH", "MARKER", "PLACE"}
 """Constants of a method's module that only reports read."""
+
+ENTRY_POINT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+"""A text that names a class of a module, as gymnasium's registrations do."""
+
+MODEL_SUFFIXES = {".xml", ".mjcf", ".urdf", ".xacro", ".sdf", ".usd", ".yaml", ".yml", ".toml"}
+"""Files that count where a user's module names them: those that programs read and seldom write."""
+
+INSTALLED = {"site-packages", "dist-packages"}
 
 PLAN = "TRIPTYCH_PLAN"
 """Environment variable that tells the Snakemake of a cluster's job what the run was planned with:
@@ -83,15 +100,16 @@ class CodeChanged(Exception):
 
 class Module(NamedTuple):
     """A module as it is on disk. digest: empty for a module that computes nothing; imports: dotted
-    names that it may import."""
+    names that it may import, relative ones with their dots; texts: its string constants."""
 
     digest: str
-    imports: tuple[str, ...]
-    infrastructure: bool
+    imports: tuple[str, ...] = ()
+    infrastructure: bool = False
+    texts: tuple[str, ...] = ()
 
 
-def read_module(path: Path) -> Module:
-    """Parse a module. Raises SyntaxError."""
+def read_module(path: Path, own: bool = False) -> Module:
+    """Parse a module; own: a user's, which has no looks. Raises SyntaxError."""
     collecting = gc.isenabled()
     gc.disable()  # while a tree grows, collections take two thirds of the time and free nothing
     try:
@@ -99,14 +117,15 @@ def read_module(path: Path) -> Module:
         body = ast.parse(path.read_bytes(), filename=str(path)).body
         constants = {id(statement): _constant(statement) for statement in body}
         for statement in body:
-            if constants[id(statement)] not in LOOKS:
+            if own or constants[id(statement)] not in LOOKS:
                 tree.write_statement(statement)
     finally:
         if collecting:
             gc.enable()
     text = " ".join(tree.parts)
     digest = hashlib.sha256(text.encode()).hexdigest()[:12] if text else ""
-    return Module(digest, tuple(tree.imports), "INFRASTRUCTURE" in constants.values())
+    infrastructure = not own and "INFRASTRUCTURE" in constants.values()
+    return Module(digest, tuple(tree.imports), infrastructure, tuple(tree.texts))
 
 
 def _constant(statement: ast.stmt) -> str | None:
@@ -127,6 +146,7 @@ class _Tree:
     def __init__(self) -> None:
         self.parts: list[str] = []
         self.imports: dict[str, None] = {}
+        self.texts: dict[str, None] = {}
 
     def write_statement(self, statement: ast.stmt) -> None:
         if not _only_tells(statement):
@@ -152,13 +172,17 @@ class _Tree:
                     self.write(item, strings)
                 else:
                     parts.append(repr(item))
+                    if kind is ast.Constant and isinstance(item, str):
+                        self.texts[item] = None
         parts.append(")")
         if kind is ast.Import:
             self.imports |= {alias.name: None for alias in node.names}  # type: ignore[attr-defined]
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        elif isinstance(node, ast.ImportFrom):
             # `from package import module` names a file, `from module import function` does not.
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-            self.imports |= dict.fromkeys([node.module, *names])
+            source = "." * node.level + (node.module or "")
+            between = "." if node.module else ""
+            names = [f"{source}{between}{alias.name}" for alias in node.names]
+            self.imports |= dict.fromkeys([*([source] if node.module else []), *names])
 
 
 def _only_tells(statement: ast.stmt) -> bool:
@@ -180,19 +204,23 @@ class Code:
 
     def __init__(self, library: Path = LIBRARY, planned: Mapping[str, str] | None = None) -> None:
         self._paths = {path.relative_to(library).as_posix(): path for path in library.rglob("*.py")}
-        self._own = [Path(folder) for folder in python_path().split(os.pathsep)[1:]]
+        self._own = [
+            Path(folder)
+            for folder in python_path().split(os.pathsep)[1:]
+            if Path(folder).name not in INSTALLED
+        ]
         self._planned = planned or {}
         self._modules: dict[str, Module] = {}
 
-    def digests(self, script: str, methods: Iterable[str] = ()) -> dict[str, str]:
+    def digests(self, script: str, methods: Iterable[str | Path] = ()) -> dict[str, str]:
         """The digest of each module that a script computes with, by its path.
 
         script: its path below the library, "rl/train.py"; methods: further modules, dotted, of
-        which installed ones are left out.
+        which installed ones are left out, and files by their paths.
         """
         waiting = [script]
         for method in methods:
-            waiting += self._files(method, anywhere=True)
+            waiting += [str(method)] if isinstance(method, Path) else self._named(method)
         reached: set[str] = set()
         while waiting:
             file = waiting.pop()
@@ -200,12 +228,47 @@ class Code:
                 reached.add(file)
                 module = self._read(file)
                 if not module.infrastructure:
-                    users = file not in self._paths
-                    for name in module.imports:
-                        waiting += self._files(name, anywhere=users)
+                    waiting += self._reached_from(file, module)
         counted = (file for file in reached if not self._modules[file].infrastructure)
         digests = {file: self._planned.get(file, self._read(file).digest) for file in counted}
         return {file: digests[file] for file in sorted(digests) if digests[file]}
+
+    def _named(self, name: str) -> Iterator[str]:
+        """The files of a module that is named, not imported: of a user's, its whole package."""
+        files = [*self._files(name, anywhere=True)]
+        yield from files
+        if files and not any(file in self._paths for file in files):
+            yield from self._package(name.partition(".")[0])
+
+    def _package(self, package: str) -> Iterator[str]:
+        """All files of a user's package but hidden ones and what runs leave."""
+        for top in self._folders(package):
+            if not (top / package).is_dir():
+                continue
+            for folder, folders, names in os.walk(top / package):
+                inside = [name for name in folders if not name.startswith((".", "__pycache__"))]
+                here = Path.cwd() == Path(folder).resolve()
+                folders[:] = sorted(name for name in inside if not (here and name == "results"))
+                for name in names:
+                    if not name.startswith(".") and not name.endswith((".pyc", ".log")):
+                        yield (Path(folder) / name).relative_to(top).as_posix()
+            return
+
+    def _reached_from(self, file: str, module: Module) -> Iterator[str]:
+        """The files that a module imports and, if it is a user's, names in its texts."""
+        own = file not in self._paths
+        package = file.split("/")[:-1]
+        for name in module.imports:
+            level = len(name) - len(name.lstrip("."))
+            base = package[: len(package) + 1 - level] if level else []
+            yield from self._files(".".join([*base, name[level:]]), anywhere=own)
+        for text in module.texts if own else ():
+            if ENTRY_POINT.fullmatch(text):
+                yield from self._named(text.partition(":")[0])
+            elif Path(text).suffix.lower() in MODEL_SUFFIXES and len(text) < 200:
+                beside = f"{'/'.join([*package, ''])}{text}"
+                with contextlib.suppress(OSError):
+                    yield from (name for name in (beside, text) if self._own_path(name))
 
     def all_digests(self) -> dict[str, str]:
         """The digest of every module of the library that computes, by its path."""
@@ -230,26 +293,56 @@ class Code:
 
     def _read(self, file: str) -> Module:
         if file not in self._modules:
-            self._modules[file] = read_module(self._paths.get(file) or self._own_file(file))
+            known = self._paths.get(file)
+            self._modules[file] = read_module(known) if known else self._read_own(file)
         return self._modules[file]
 
-    def _own_file(self, file: str) -> Path:
-        for folder in self._own:
-            if (folder / file).is_file():
-                return folder / file
-        raise FileNotFoundError(f"{file} is in no folder of PYTHONPATH")
+    def _read_own(self, file: str) -> Module:
+        """A user's module, or another file of the user's by its bytes."""
+        path = self._own_path(file)
+        if path is None:
+            raise FileNotFoundError(f"{file} is in no folder of PYTHONPATH")
+        if path.suffix == ".py":
+            with contextlib.suppress(SyntaxError):  # whoever imports it gets the error
+                return read_module(path, own=True)
+        return Module(sha256_of(path)[:12])
+
+    def _own_path(self, file: str) -> Path | None:
+        """A user's file, by its path below a folder of PYTHONPATH or that of this run."""
+        top = file.split("/")[0].removesuffix(".py")
+        folders = [*self._folders(top), Path()]
+        return next((folder / file for folder in folders if (folder / file).is_file()), None)
+
+    def _folders(self, package: str) -> list[Path]:
+        """The folders in which a user's package may lie."""
+        editable = _editable(package)
+        return [*self._own, *([editable] if editable else [])]
 
     def _files(self, name: str, anywhere: bool) -> Iterator[str]:
-        """The files that an import of a dotted name runs; anywhere: in PYTHONPATH, too."""
+        """The files that an import of a dotted name runs; anywhere: a user's, too."""
+        folders = self._folders(name.partition(".")[0]) if anywhere else []
         path = ""
         for part in name.split("."):
             path += part
             for file in (f"{path}/__init__.py", f"{path}.py"):
-                if file in self._paths or (
-                    anywhere and any((f / file).is_file() for f in self._own)
-                ):
+                if file in self._paths or any((folder / file).is_file() for folder in folders):
                     yield file
             path += "/"
+
+
+@cache
+def _editable(package: str) -> Path | None:
+    """The folder in which a package lies that is installed as it lies, if it is one."""
+    try:
+        spec = importlib.util.find_spec(package) if package.isidentifier() else None
+    except (ImportError, ValueError, AttributeError):
+        return None
+    places = [*(spec.submodule_search_locations or ()), spec.origin or ""] if spec else [""]
+    path = Path(places[0]).resolve()
+    library = {Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib")}
+    if not path.is_absolute() or not places[0] or INSTALLED & {*path.parts}:
+        return None
+    return None if library & {*path.parents} or not path.exists() else path.parent
 
 
 def planned_code(read: Iterable[Path], main: bool) -> Code:
@@ -275,7 +368,37 @@ def check_code(digests: Mapping[str, str]) -> None:
     """Raise CodeChanged naming the modules that are not as they were planned."""
     changed = Code().changed(digests)
     if changed:
-        raise CodeChanged([f"workflow_scripts/{file}" for file in changed])
+        in_library = [(LIBRARY / file).exists() for file in changed]
+        named = zip(changed, in_library, strict=True)
+        raise CodeChanged([f"workflow_scripts/{file}" if ours else file for file, ours in named])
+
+
+def own_files(digests: Mapping[str, str]) -> list[str]:
+    """The user's files among those that a job's digests are of."""
+    return [file for file in digests if not (LIBRARY / file).exists()]
+
+
+def named_files(value: Any) -> list[Path]:
+    """The files, of this run's folder or of one of PYTHONPATH, that texts in a value name; of a
+    folder, those below it."""
+    if isinstance(value, Mapping):
+        return named_files([*value.values()])
+    if isinstance(value, list):
+        return [path for entry in value for path in named_files(entry)]
+    if not isinstance(value, str) or not value:
+        return []
+    with contextlib.suppress(OSError, ValueError):  # too long a name, or a zero byte in it
+        folders = [Path(), *map(Path, python_path().split(os.pathsep)[1:])]
+        if any((folder / value).is_file() for folder in folders):
+            return [Path(value)]
+        path, here = Path(value), Path.cwd()
+        if (
+            path.is_dir()
+            and path.parts[:1] != ("results",)
+            and not here.is_relative_to(path.resolve())
+        ):
+            return sorted(file for file in path.rglob("*") if file.is_file())
+    return []
 
 
 def parameters_digest(params: Mapping[str, Any]) -> str:

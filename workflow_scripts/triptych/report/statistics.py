@@ -39,6 +39,8 @@ class Interval:
             return "[one run: no interval]"
         if np.isinf(self.low):
             return "[no bounds]"
+        if np.isclose(self.low, self.high, rtol=1e-9, atol=0):
+            return "[all equal]"
         return f"[{self.low:{sign}z.{digits}f}, {self.high:{sign}z.{digits}f}]"
 
 

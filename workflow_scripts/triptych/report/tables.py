@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from triptych.core.files import atomic_path, write_csv
+from triptych.report.statistics import Interval
 
 DASH = "\N{EN DASH}"
 MINUS = "\N{MINUS SIGN}"
@@ -112,7 +113,7 @@ def number(value: float, digits: int) -> str:
 
 def with_interval(value: float, low: float, high: float, digits: int) -> str:
     """A number and the ends of its interval, `0.97 [0.91, 1.02]`; without ends the number alone."""
-    ends = "" if pd.isna(low) else f" [{low:z.{digits}f}, {high:z.{digits}f}]"
+    ends = "" if pd.isna(low) else f" {Interval(value, low, high).ends(digits)}"
     return f"{number(value, digits)}{ends}"
 
 

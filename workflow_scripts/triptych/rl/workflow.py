@@ -1,9 +1,11 @@
 """The offline-RL study as its rules see it: runs, files, settings and products, from config."""
 
 from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from triptych.core.config import ConfigError
+from triptych.core.provenance import named_files
 from triptych.report.files import products
 from triptych.rl.methods import ALGORITHMS, CONTROLS, CRITERIA, DENSE, OBSERVATIONS, networks_name
 from triptych.rl.tasks import config as tables
@@ -110,7 +112,7 @@ class Workflow:
         """The algorithms of a stack, the trained one first, with their settings."""
         return algorithms_of(self.config, wildcards.stack)
 
-    def methods(self, wildcards: Any) -> list[str]:
+    def methods(self, wildcards: Any) -> list[str | Path]:
         """The modules of a stack's criteria, algorithms and environment (core/provenance.py)."""
         rows = self.rows(wildcards.task, wildcards.stack)
         criteria = dict.fromkeys(run["method"] for run in rows if run["method"] != DENSE)
@@ -118,14 +120,15 @@ class Workflow:
         return [
             *(f"triptych.rl.pruning.criteria.{name}" for name in criteria),
             *(f"triptych.rl.algorithms.{ALGORITHMS[name].file}" for name in algorithms),
-            *self.environment_module(wildcards),
+            *self.environment_code(wildcards),
         ]
 
-    def environment_module(self, wildcards: Any) -> list[str]:
-        """The user's module that registers a task's environment, if it has one."""
-        environment = self.config["tasks"][wildcards.task].get("environment", "")
-        module, colon, _ = environment.partition(":")
-        return [module] if colon else []
+    def environment_code(self, wildcards: Any) -> list[str | Path]:
+        """The user's module that registers a task's environment, if it has one, and the files that
+        its options name."""
+        task = self.config["tasks"][wildcards.task]
+        module, colon, _ = task.get("environment", "").partition(":")
+        return [*([module] if colon else []), *named_files(task.get("options", {}))]
 
     def pruning(self, wildcards: Any) -> dict[str, dict[str, Any]]:
         """Settings of the prunings of a stack by name."""

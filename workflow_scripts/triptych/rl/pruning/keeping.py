@@ -1,10 +1,12 @@
 """Masks of exact counts: the largest scores, and how many weights each layer keeps."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from triptych.core.errors import InputError
 from triptych.rl.networks.stacked import Parameters
 
 
@@ -34,6 +36,52 @@ def count_kept(scores: Mapping[str, Tensor], sparsity_percent: float) -> int:
     """Number of weights that a sparsity leaves of these layers in one row: round(N (1 - s))."""
     weights = sum(score[0].numel() for score in scores.values())
     return round(weights * (1 - sparsity_percent / 100))
+
+
+def check_masks(
+    name: str,
+    masks: Mapping[str, Any],
+    weights: Mapping[str, Tensor],
+    groups: Iterable[Sequence[str]],
+    sparsity_percent: float | None,
+) -> None:
+    """Raise InputError naming a criterion's file where its masks aren't what its label says.
+
+    weights: [K, in, out] by name, one mask each. groups: names of the weights that are ranked
+    together; all of them may also be ranked as one. sparsity_percent: None where masks still
+    change.
+    """
+    file = f"workflow_scripts/triptych/rl/pruning/criteria/{name}.py"
+    if masks.keys() != weights.keys():
+        odd = ", ".join(sorted(masks.keys() ^ weights.keys()))
+        raise InputError(
+            f"{file}: expected a mask of each weight, found none or no weight of {odd}"
+        )
+    for layer, weight in weights.items():
+        mask, expected = masks[layer], tuple(weight.shape)
+        kind = getattr(mask, "dtype", type(mask).__name__)
+        shape = tuple(getattr(mask, "shape", ()))
+        if not isinstance(mask, Tensor) or kind != torch.bool or shape != expected:
+            raise InputError(
+                f"{file}: the mask of {layer} is {kind} of shape {shape}; expected a tensor of "
+                f"torch.bool of shape {expected} (scores > a threshold, or keep_count)"
+            )
+    if sparsity_percent is None:
+        return
+    for rank in range(len(next(iter(masks.values())))):
+        of_groups = [({layer: masks[layer][rank] for layer in group}, group) for group in groups]
+        kept = [sum(int(mask.sum()) for mask in group.values()) for group, _ in of_groups]
+        wanted = [
+            count_kept({layer: weights[layer] for layer in names}, sparsity_percent)
+            for _, names in of_groups
+        ]
+        whole = count_kept(weights, sparsity_percent)
+        if kept != wanted and sum(kept) != whole:
+            size = sum(weight[0].numel() for weight in weights.values())
+            raise InputError(
+                f"{file}: at {sparsity_percent:g}% its masks keep {sum(kept)} of {size} weights; "
+                f"expected {sum(wanted)}, round(N (1 - s)) of each group"
+            )
 
 
 def even_counts(scores: Mapping[str, Tensor], count: int) -> dict[str, int]:

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
 from triptych.core.files import atomic_path, write_csv
-from triptych.rl.methods import DENSE, networks_name
+from triptych.rl.methods import CRITERIA, DENSE, networks_name
 from triptych.rl.networks.algorithm import Algorithm, Widths
 from triptych.rl.networks.sampling import DeviceData
 from triptych.rl.networks.stacked import Parameters, apply_masks, network_of, torch_layout
+from triptych.rl.pruning.keeping import check_masks
 from triptych.rl.pruning.storage import coo_bytes, dense_bytes, packed_bytes
 from triptych.rl.pruning.unpruned import Unpruned, criterion, weights_of
 from triptych.rl.tasks.sweep import keys_of
@@ -129,7 +130,10 @@ def prune(
             data=data.seen_as([str(kind)] * len(seeds)),
         )
         for sparsity, of_level in of_method.groupby("sparsity_percent", sort=False):
-            level = criterion(str(method)).masks(networks, float(str(sparsity)))
+            percent = float(str(sparsity))
+            level = criterion(str(method)).masks(networks, percent)
+            final = None if CRITERIA[str(method)].changes_masks else percent
+            check_masks(str(method), level, networks.weights, networks.groups(), final)
             for k, seed in zip(of_level.index, of_level["seed"], strict=True):
                 for name, mask in level.items():
                     masks[name][int(k)] = mask[seeds.index(int(seed))]

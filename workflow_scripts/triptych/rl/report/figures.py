@@ -65,7 +65,7 @@ def score_panels(
                 axes.set_ylabel(unit if before else f"{algorithm}\n{unit}")
         before = unit
         bottom = min(0.0, of_task[within[0]].min())
-        margin = 0.05 * (top - bottom)
+        margin = 0.05 * ((top - bottom) or 1.0)  # all scores may be 0
         axes.set_ylim(bottom - margin if bottom else 0.0, top + margin)
         axes.set_xlabel(xlabel)
         of_column[0].set_title(task_title(frame, task))

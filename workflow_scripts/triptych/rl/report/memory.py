@@ -49,9 +49,12 @@ def memory_figure(long: pd.DataFrame, *, task: str) -> Figure:
         printed = cells[cells["published"].notna()]
         ring: dict[str, Any] = {"markersize": 8.5, "markerfacecolor": "none", "clip_on": False}
         ring |= {"markeredgecolor": INK, "markeredgewidth": 1.1, "zorder": 4}
-        axes.plot(printed["sparsity_percent"], printed["published"], "o", label="published", **ring)
+        if len(printed):  # an empty line that isn't clipped takes the room of all axes
+            at = printed["sparsity_percent"]
+            axes.plot(at, printed["published"], "o", label="published", **ring)
         axes.set_xlim(-3, 100)
-        axes.set_xticks([0, 20, 40, 60, 80, cells["sparsity_percent"].max()])
+        most = cells["sparsity_percent"].max()
+        axes.set_xticks([*(tick for tick in (0, 20, 40, 60, 80) if tick < most - 8), most])
         axes.set_ylim(0, None)
         axes.set_xlabel("weights pruned (%)")
         axes.set_title(NETWORK_LABELS[network])
@@ -77,7 +80,8 @@ def _mean_megabytes(sizes: pd.DataFrame) -> pd.DataFrame:
 
 
 def _beside_published(frame: pd.DataFrame, published: pd.DataFrame, scale: str) -> pd.DataFrame:
-    printed = published[[*CASE, "network", "published"]]
+    same = {"sparsity_percent": frame["sparsity_percent"].dtype}
+    printed = published[[*CASE, "network", "published"]].astype(same)
     both = frame.merge(printed, how="left", on=[*CASE, "network"])
     both["published"] = both["published"].where(both["task"].isin(PUBLISHED_TASKS))
     return with_cells(both, unit="MB", scale=scale)
@@ -109,6 +113,7 @@ def table1_long(
     of_task = sizes[sizes["task"] == task]
     rows = [(row, *case) for row, case in table1_rows(of_task["method"], sparsity).items()]
     frame = pd.DataFrame(rows, columns=["row", *CASE])
+    frame = frame.astype({"sparsity_percent": of_task["sparsity_percent"].dtype})
     frame = frame.merge(pd.DataFrame({"network": [*NETWORK_LABELS]}), how="cross")
     frame = frame.assign(task=task, networks=of_task["networks"].iloc[0])
     frame = frame.merge(_mean_megabytes(of_task), how="left").fillna({"seeds": 0})

@@ -32,7 +32,7 @@ from triptych.rl.report.tables import (
     scores_table,
     variants_table,
 )
-from triptych.rl.tasks.task import NORMALISED
+from triptych.rl.tasks.task import NORMALISED, UNLIMITED
 
 SOURCES = {
     "d4rl": "D4RL expert, downloaded",
@@ -66,10 +66,17 @@ def datasets_table(datasets: pd.DataFrame, units: Collection[str] = ()) -> Table
             )
         )
     headers = ("Task", "Source", "File", "Transitions", "Episodes")
+    caption = "Mean and standard deviation over episodes."
+    for data in datasets.to_dict("records"):
+        if data.get("limit_from") == UNLIMITED:
+            caption += (
+                f" Nothing shows a time limit of {label(TASK_LABELS, data['task'])}: evaluations "
+                f"cut episodes after {data['limit_steps']:,.0f} steps."
+            )
     return Table(
         name="rl_datasets",
         title="Data sets.",
-        caption="Mean and standard deviation over episodes.",
+        caption=caption,
         columns=plain(*headers, "Return", "Normalised score", "Falls", "Time limits"),
         rows=rows,
         keys=3,

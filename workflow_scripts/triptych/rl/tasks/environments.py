@@ -3,7 +3,7 @@
 import json
 import logging
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 
@@ -13,16 +13,25 @@ from gymnasium.spaces import Box
 
 from triptych.core.errors import InputError
 from triptych.rl.tasks.locomotion import Array, Flags, Locomotion
-from triptych.rl.tasks.spaces import Spaces, brief, expected_space
+from triptych.rl.tasks.spaces import Spaces, brief, expected_space, lost_in_float32
 from triptych.rl.tasks.task import HORIZON, SIZES, Task
 
 logger = logging.getLogger(__name__)
 
-TRIED_STEPS = 300
-"""Steps of `try_environment`."""
+TRIED_STEPS, COMPARED_STEPS = 300, 100
+"""Steps of `try_environment`, and those of them that are repeated."""
+LARGEST_SEED = 2**32 - 1
+"""Seeds of an evaluation's episodes go up to this."""
 APPEARANCE = ("render_mode", "width", "height", "camera_id", "camera_name", "default_camera_config")
 """Arguments of an environment that change its pictures alone."""
-RESET = "; expected an observation and a dict"
+HARMLESS = {
+    *("TimeLimit", "OrderEnforcing", "PassiveEnvChecker", "RecordEpisodeStatistics", "RecordVideo"),
+    *("HumanRendering", "RenderCollection", "DataCollector", "StepDataCollector"),
+    *("DtypeObservation", "RescaleAction"),  # a set's own bounds of actions are read
+}
+"""Wrappers that change no number of a recording."""
+RESET = "; expected an observation and a dict for any seed from 0 to 4294967295, here %d"
+SEVERAL = "; expected that several can be made at once, as an evaluation does"
 STEP = "; expected an observation, a reward, terminated, truncated and a dict"
 
 
@@ -50,43 +59,116 @@ def _spaces(task: Task, environment: "gymnasium.Env[Any, Any]") -> Spaces:
     return Spaces(task.name, observation_space.shape[0], low, high, limit)
 
 
-def try_environment(task: Task) -> Spaces:
-    """A task's sizes and bounds, after its environment was stepped at both bounds and at random.
+def try_environment(task: Task, accepted: Collection[str] = ()) -> Spaces:
+    """A task's sizes and bounds, after its environment was stepped at both bounds and at random,
+    alone and beside another one, from seeds such as an evaluation's.
 
-    Raises InputError for what would stop an evaluation after hours of training.
+    accepted: the task's `accept`. Raises InputError for what would stop an evaluation after hours
+    of training; warns of what makes its scores depend on more than its seeds.
     """
     if task.paper:
         return spaces_of(task)
-    with closing(GymnasiumEpisodes(task, 1)) as episodes:
+    with closing(GymnasiumEpisodes(task, 2)) as episodes:
         size, generator = episodes.action_size, np.random.default_rng(0)
-        actions = generator.uniform(-1, 1, (TRIED_STEPS, 1, size))
-        actions[:2] = [[-np.ones(size)], [np.ones(size)]]
-        if not np.allclose(episodes.reset([0]), episodes.reset([0])):
-            logger.warning(
-                "%s: two resets with one seed differ, so its scores can't be repeated; "
-                "draw from self.np_random after super().reset(seed=seed)",
-                task.name,
-            )
-        for step, action in enumerate(actions):
-            _, _, ended = episodes.step(action, np.ones(1, bool))
-            if ended:
-                episodes.reset([step])
+        actions = generator.uniform(-1, 1, (TRIED_STEPS, size))
+        actions[:2] = [-np.ones(size), np.ones(size)]
+        alone = _trace(episodes, actions)
+        again = _trace(episodes, actions[:COMPARED_STEPS])
+        beside = _trace(episodes, actions[:COMPARED_STEPS], beside=True)
+        _compare(task, alone[: len(again)], again, beside)
+        observed = alone[:, :-1]
+        if "precision" not in accepted and (found := lost_in_float32(observed)):
+            text = f"its observations have {found}; subtract what they have in common"
+            raise _refused(task, f"{text} (or accept: [precision] in the task)")
         return episodes.spaces
 
 
-def recorded_elsewhere(task: Task, recorded: Mapping[str, Any]) -> str:
-    """The environment of a data set where it isn't the task's; "" where it is.
+def _trace(episodes: "GymnasiumEpisodes", actions: Array, beside: bool = False) -> Array:
+    """What one of two environments shows, a row a reset or step: its observation and reward.
 
-    recorded: `id` and `kwargs` of gymnasium's EnvSpec, as JSON holds them.
+    beside: the other one, from other seeds, is stepped in turn with it until it ends.
+    """
+    seeds = [int(seed) for seed in np.random.SeedSequence(0).generate_state(TRIED_STEPS + 1)]
+    active = np.array([True, beside])
+    rows = [[*episodes.reset([LARGEST_SEED, seeds[0]][: 1 + beside])[0], 0.0]]
+    for action in actions:
+        observed, rewards, ended = episodes.step(np.stack([action, -action]), active)
+        rows.append([*observed[0], rewards[0]])
+        active[1] &= not ended[1]
+        if ended[0]:
+            rows.append([*episodes.reset([seeds.pop()])[0], 0.0])
+    return np.array(rows)
+
+
+def _compare(task: Task, alone: Array, again: Array, beside: Array) -> None:
+    """Warn where episodes of equal seeds and actions differ."""
+    if not np.allclose(alone[0], again[0]):
+        logger.warning(
+            "%s: two resets with one seed differ, so its scores can't be repeated; "
+            "draw from self.np_random after super().reset(seed=seed)",
+            task.name,
+        )
+    elif (step := _first_difference(alone, again)) is not None:
+        logger.warning(
+            "%s: two episodes with one seed and the same actions differ from step %d, so its "
+            "scores can't be repeated: it keeps something from earlier episodes, or its steps draw "
+            "from a generator that reset doesn't seed; draw from self.np_random",
+            task.name,
+            step,
+        )
+    elif (step := _first_difference(alone, beside)) is not None:
+        logger.warning(
+            "%s: an episode differs from step %d where another one is stepped beside it, so a "
+            "run's score depends on which runs share its job: environments share something, such "
+            "as np.random; draw from self.np_random",
+            task.name,
+            step,
+        )
+
+
+def _first_difference(one: Array, other: Array) -> int | None:
+    """The first row in which two traces differ, if there is one."""
+    rows = min(len(one), len(other))
+    differ = ~np.isclose(one[:rows], other[:rows]).all(1)
+    return int(differ.argmax()) if differ.any() else None
+
+
+def terminates_within(task: Task, steps: int) -> bool:
+    """Whether a task's environment ends an episode by itself within so many random steps."""
+    with closing(_make(task)) as environment, _faults(task, "its step", STEP):
+        environment.reset(seed=0)
+        environment.action_space.seed(0)
+        for _ in range(steps):
+            _, _, terminated, truncated, _ = environment.step(environment.action_space.sample())
+            if terminated or truncated:
+                return bool(terminated)
+    return False
+
+
+def recorded_elsewhere(task: Task, recorded: Mapping[str, Any]) -> tuple[str, str]:
+    """The environment of a data set and what would make the task's equal, where it is another one;
+    two empty texts where it is the task's.
+
+    recorded: `id`, `kwargs`, `wrappers` (names) and `max_episode_steps` of gymnasium's EnvSpec, as
+    JSON holds them.
     """
     with closing(_make(task)) as environment:
         spec = environment.spec
     if spec is None:
-        return ""
+        return "", ""
     theirs, ours = _arguments(recorded.get("kwargs") or {}), _arguments(spec.kwargs)
-    if recorded.get("id") == spec.id and theirs == ours:
-        return ""
-    return f"{recorded.get('id')} with options {theirs or 'none'}"
+    if recorded.get("id") != spec.id or theirs != ours:
+        found = f"{recorded.get('id')} with options {theirs or 'none'}"
+        return found, "Give the task that environment."
+    wrappers = [name for name in recorded.get("wrappers") or () if name not in HARMLESS]
+    if wrappers != [one.name for one in spec.additional_wrappers if one.name not in HARMLESS]:
+        advice = "Register an environment of yours that has these wrappers."
+        return f"{spec.id} in the wrappers {', '.join(wrappers) or 'none'}", advice
+    steps = recorded.get("max_episode_steps")
+    if steps is not None and steps != spec.max_episode_steps:
+        found = f"{spec.id} with a limit of {steps} steps, not {spec.max_episode_steps}"
+        return found, f"Set options: {{max_episode_steps: {steps}}} of the task."
+    return "", ""
 
 
 def _arguments(kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -112,7 +194,7 @@ class GymnasiumEpisodes:
 
     def __init__(self, task: Task, episodes: int, horizon: int = HORIZON) -> None:
         self._task = task
-        self._environments = [_make(task) for _ in range(episodes)]
+        self._environments = [_make(task, SEVERAL * (n > 0)) for n in range(episodes)]
         self.spaces = _spaces(task, self._environments[0])
         self.horizon = self.spaces.horizon or horizon
         self._observations = np.zeros((episodes, self.spaces.observation_size))
@@ -131,7 +213,7 @@ class GymnasiumEpisodes:
     def reset(self, seeds: Sequence[int]) -> Array:
         """Start all episodes, each from its seed; observations [E, S]."""
         for episode, seed in enumerate(seeds):
-            with _faults(self._task, "its reset", RESET):
+            with _faults(self._task, "its reset", RESET % seed):
                 observation, _ = self._environments[episode].reset(seed=seed)
                 self._observations[episode] = self._checked(observation)
         return self._observations.copy()
@@ -181,13 +263,13 @@ def _faults(task: Task, doing: str, expected: str = "") -> Iterator[None]:
         raise _refused(task, raised) from error
 
 
-def _make(task: Task) -> "gymnasium.Env[Any, Any]":
-    with _faults(task, "gymnasium.make"):
+def _make(task: Task, expected: str = "") -> "gymnasium.Env[Any, Any]":
+    with _faults(task, "gymnasium.make", expected):
         try:
             return gymnasium.make(task.environment, disable_env_checker=True, **task.options)
         except (gymnasium.error.Error, ImportError) as error:
-            expected = "expected an id of gymnasium's, or module:id of your own"
-            raise _refused(task, f"{brief(str(error))}; {expected}") from error
+            text = "; expected an id of gymnasium's, or module:id of your own"
+            raise _refused(task, f"{brief(str(error))}{expected or text}") from error
 
 
 def _refused(task: Task, why: str) -> InputError:

@@ -8,6 +8,7 @@ import json
 import logging
 import os
 import re
+from pathlib import Path
 from typing import Any
 
 import h5py
@@ -15,6 +16,7 @@ import numpy as np
 
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
+from triptych.rl.tasks.file_kinds import kind_of
 from triptych.rl.tasks.spaces import brief, expected_space
 
 logger = logging.getLogger(__name__)
@@ -51,8 +53,8 @@ def write_minari(dataset: str, path: str | os.PathLike[str]) -> None:
         place, reason = get_dataset_path(dataset), brief(str(error))
         if place.exists():
             raise InputError(
-                f"the Minari data set {dataset} can't be read in {place} ({reason}); it may have "
-                "been cut short: delete it, and download or record it again"
+                f"the Minari data set {dataset} can't be read in {place} ({reason}); "
+                f"{_advice(place, minari.__version__)}"
             ) from error
         raise InputError(
             f"the Minari data set {dataset} is not in {place.parent} and can't be downloaded "
@@ -66,11 +68,47 @@ def write_minari(dataset: str, path: str | os.PathLike[str]) -> None:
         stream.attrs["minari_action_low"] = loaded.action_space.low
         stream.attrs["minari_action_high"] = loaded.action_space.high
         if loaded.env_spec is not None:
-            spec = {"id": loaded.env_spec.id, "kwargs": loaded.env_spec.kwargs}
-            stream.attrs["minari_env_spec"] = json.dumps(spec, default=str)
+            stream.attrs["minari_env_spec"] = json.dumps(_spec(loaded.env_spec), default=str)
         for key in episodes[0]:
             stream[key] = np.concatenate([columns[key] for columns in episodes])
     logger.info("%s: %d episodes of %s", path, loaded.total_episodes, dataset)
+
+
+def _advice(place: Path, version: str) -> str:
+    """What to do with a data set that can't be read, by what lies in its folder."""
+    data = place / "data"
+    try:
+        about = json.loads((data / "metadata.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return "its metadata.json is no JSON: restore it, or put the folder elsewhere and fetch it"
+    theirs = str(about.get("minari_version", version))
+    if _numbers(theirs) > _numbers(version):
+        return (
+            f"it is of Minari {theirs}, and {version} is installed: pip install 'minari>={theirs}'"
+        )
+    if (kept := about.get("data_format", "hdf5")) != "hdf5":
+        return f"its data are kept as {kept}: pip install 'minari[{kept}]' where this job runs"
+    kind = (
+        kind_of(file) if (file := data / "main_data.hdf5").is_file() else ("nothing", "Fetch it.")
+    )
+    if kind and kind[0] != "an empty file":
+        return f"its main_data.hdf5 is {kind[0]}. {kind[1]}"
+    return "it may have been cut short: delete it, and download or record it again"
+
+
+def _numbers(version: str) -> list[int]:
+    """The numbers of a version: [0, 5, 3] of 0.5.3."""
+    return [int(number) for number in re.findall(r"\d+", version)[:3]]
+
+
+def _spec(spec: Any) -> dict[str, Any]:
+    """What `recorded_elsewhere` compares of gymnasium's EnvSpec."""
+    return {
+        "id": spec.id,
+        "kwargs": spec.kwargs,
+        "wrappers": [wrapper.name for wrapper in spec.additional_wrappers],
+        "max_episode_steps": spec.max_episode_steps,
+    }
 
 
 def _check_spaces(dataset: str, loaded: Any) -> None:

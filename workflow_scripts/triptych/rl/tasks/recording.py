@@ -3,8 +3,8 @@
 import errno
 import json
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,8 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from triptych.rl.tasks.spaces import Flags, Spaces, brief
+from triptych.rl.tasks.file_kinds import kind_of
+from triptych.rl.tasks.spaces import Flags, Spaces, brief, lost_in_float32
 from triptych.rl.tasks.transitions import DatasetError, Floats, PathLike
 
 logger = logging.getLogger(__name__)
@@ -24,8 +25,14 @@ KEYS = ("observations", "actions", "rewards", "terminals", "timeouts")
 NEXT = "next_observations"
 ROUNDING = 1e-5
 """How far beyond its bounds an action may lie, as a part of half of their distance."""
+SCALED = 0.999
+"""Largest action from which those of an environment with wider bounds seem scaled to [-1, 1]."""
 SMALLEST_SHARE = 1e-4
 """Least part of the distance of their bounds that actions use, unless they never change."""
+CLOSE = 1e-3
+"""How far `next_observations` may lie from the next row, in deviations of their column."""
+LOOKED_AT = 20_000
+"""Rows by which a column's deviation and its values in float32 are judged."""
 JOINTS = 1e-5
 """Share of rows that may not be followed by their next observation, as where files are joined."""
 REASONS = {
@@ -46,6 +53,8 @@ class Recording:
     rewards: Floats
     terminals: Flags
     timeouts: Flags
+    followed: bool = False
+    """Whether the file's `next_observations` agree with the order of its rows."""
 
     def episode_ends(self) -> NDArray[np.int64]:
         """Indices of the last step of each episode; the last step of all always ends one."""
@@ -55,24 +64,30 @@ class Recording:
 
 
 def read_recording(
-    path: PathLike, spaces: Spaces | None = None, published: bool = False
+    path: PathLike,
+    spaces: Spaces | None = None,
+    published: bool = False,
+    accepted: Collection[str] = (),
 ) -> Recording:
     """Read and check an HDF5 file in D4RL's layout, against a task's sizes and bounds if given.
 
     Actions come back in [-1, 1]; those are the bounds without `spaces`, and those of `write_minari`
-    go before. published: rows that are not followed by their next
-    observation stay as they are, as D4RL's own loader takes them. Raises DatasetError for whatever
-    is missing or wrong.
+    go before. published: rows that are not followed by their next observation stay as they are, as
+    D4RL's own loader takes them. accepted: the task's `accept`. Raises DatasetError for whatever is
+    missing or wrong.
     """
     with _opened(path) as stream:
         _check_layout(path, stream, spaces)
+        if not published and "precision" not in accepted:
+            _check_precision(path, stream)
         columns = {key: _read_column(path, stream[key], key) for key in KEYS}
+        followed = NEXT in stream
         unmarked = _unmarked_ends(path, stream, columns)
         spaces = _own_bounds(stream, spaces)
     if len(unmarked):
         _check_unmarked(path, unmarked, columns, published)
     columns["actions"] = _narrowed(path, columns["actions"], spaces)
-    return Recording(**columns)
+    return Recording(**columns, followed=followed and not published)
 
 
 def recorded_environment(path: PathLike) -> dict[str, Any] | None:
@@ -91,14 +106,23 @@ def _opened(path: PathLike) -> Iterator[h5py.File]:
     except (DatasetError, MemoryError):
         raise
     except Exception as error:  # h5py raises many kinds for a damaged file
-        advice = "Delete it and download or write it again; it may have been cut short."
-        reason = f"something else ({error})", advice
+        reason = _other_kind(path, error)
         if "already open for write" in str(error):  # a mark in the file, which a crash leaves there
             advice = f"Close the program that writes it; if none does: h5clear -s {path}"
             reason = "one in use", advice
         if isinstance(error, OSError) and error.errno in REASONS:
             reason = REASONS[error.errno]
         raise DatasetError(path, "file", "a readable HDF5 file", *reason) from error
+
+
+def _other_kind(path: PathLike, error: Exception) -> tuple[str, str]:
+    """What lies where no HDF5 file can be read, and what to do."""
+    with suppress(OSError):
+        if kind := kind_of(path):
+            return kind
+        advice = "Delete it and download or write it again; it may have been cut short."
+        return f"HDF5 that is damaged ({error})", advice
+    return f"something else ({error})", "Correct the path in the config."
 
 
 def _check_layout(path: PathLike, stream: h5py.File, spaces: Spaces | None) -> None:
@@ -108,6 +132,10 @@ def _check_layout(path: PathLike, stream: h5py.File, spaces: Spaces | None) -> N
             if isinstance(link := stream.get(key, getlink=True), h5py.ExternalLink):
                 found, advice = f"a link to {link.filename}", "Put that file where the link leads."
                 raise DatasetError(path, key, "a dataset in another file", found, advice)
+            if isinstance(group := stream.get(key), h5py.Group):
+                found = f"a group with {brief(', '.join(group)) or 'nothing'} in it"
+                advice = f"Write its arrays as one of the shape [steps, numbers], {key}."
+                raise DatasetError(path, key, "a dataset", found, advice)
             found = "the keys " + (brief(", ".join(sorted(stream))) or "(none)")
             advice = f"D4RL's layout has {', '.join(KEYS)}: rename or add {key}."
             raise DatasetError(path, key, "a dataset of that name", found, advice)
@@ -153,6 +181,12 @@ def _check_written(path: PathLike, dataset: h5py.Dataset) -> None:
             found = f"none of the {dataset.nbytes} bytes that it claims"
             advice = "It was announced and never written: write or download the file again."
             raise DatasetError(path, dataset.name, "its values", found, advice)
+        if dataset.chunks and dataset.name.strip("/") in MATRICES and dataset.size:
+            chunks = np.prod(-(-np.array(dataset.shape) // np.array(dataset.chunks)))
+            if (count := dataset.id.get_num_chunks()) < chunks:
+                found = f"{count} of {chunks} chunks, and zeros for the others"
+                advice = "Leave out the rows of the buffer that no step was written to."
+                raise DatasetError(path, dataset.name, "all its values", found, advice)
         return
     mapped, own = 0, Path(dataset.file.filename)
     for source in dataset.virtual_sources():
@@ -193,8 +227,19 @@ def _unmarked_ends(
     observations = columns["observations"]
     if following.shape != observations.shape:
         raise DatasetError(path, NEXT, f"shape {observations.shape}", f"shape {following.shape}")
-    same = np.isclose(following[:-1], observations[1:], rtol=1e-4, atol=1e-5).all(1)
+    shown = observations[:LOOKED_AT].astype(np.float64)
+    tolerance = CLOSE * shown.std(0) + 2 * np.spacing(np.abs(shown).max(0).astype(np.float32))
+    same = (np.abs(following[:-1] - observations[1:]) <= tolerance).all(1)
     return np.flatnonzero(~(same | columns["terminals"][:-1] | columns["timeouts"][:-1]))
+
+
+def _check_precision(path: PathLike, stream: h5py.File) -> None:
+    """Raise DatasetError for numbers of which float32, in which networks compute, leaves few."""
+    for key in (*MATRICES, "rewards"):
+        if found := lost_in_float32(stream[key][:LOOKED_AT]):
+            advice = "Subtract what the numbers have in common, such as the first time of each file"
+            advice += " (or accept: [precision] in the task)."
+            raise DatasetError(path, key, "numbers that float32 tells apart", found, advice)
 
 
 def _check_unmarked(
@@ -250,6 +295,17 @@ def _narrowed(path: PathLike, actions: Floats, spaces: Spaces | None) -> Floats:
         found = f"{spread} in {count} rows, first in row {row}"
         raise DatasetError(path, "actions", expected, found, advice)
     narrowed = spaces.narrowed(actions) if spaces else actions
+    wide = (low < -1) & (high > 1)
+    most = abs(actions[:, wide]).max(initial=0)
+    if SCALED <= most <= 1 + ROUNDING:
+        logger.warning(
+            "%s: actions: the largest is %.6g, and the bounds are %g to %g: were they scaled to "
+            "[-1, 1], as stable-baselines3's buffers are? Write them in the environment's bounds",
+            path,
+            most,
+            low.min(),
+            high.max(),
+        )
     used = np.ptp(narrowed[:, low < high], axis=0).max(initial=0) / 2
     if 0 < used < SMALLEST_SHARE:
         expected = f"actions that use their bounds, {low.min():g} to {high.max():g}"

@@ -103,6 +103,10 @@ ASSUMED = (105, 8)
 """Ant's sizes: what another task is planned with, until its first job finds its own."""
 
 
+UNLIMITED = "none known"
+"""What `limit_from` of a data set says where nothing shows a time limit."""
+
+
 def task_named(name: str) -> Task:
     """One of the paper's tasks; a ValueError that lists them otherwise."""
     if name not in PAPER:

@@ -66,5 +66,5 @@ def read_transitions(path: PathLike, max_transitions: int | None = None) -> Tran
         return Transitions(**{key: value[:max_transitions] for key, value in arrays.items()})
     except (SafetensorError, OSError, TypeError, KeyError) as error:
         expected, found = "transitions that rule rl_prepare wrote", f"something else ({error})"
-        advice = "Delete it to have it made again."
+        advice = "Put it elsewhere, and rl_prepare makes it again."
         raise DatasetError(path, "file", expected, found, advice) from error

@@ -19,6 +19,7 @@ from triptych.core.training_loop import LoopSettings, TrainingLoop
 from triptych.rl.methods import CRITERIA, DENSE
 from triptych.rl.networks.sampling import DeviceData, Draws
 from triptych.rl.networks.stacked import MAX_ACTION, Noise
+from triptych.rl.pruning.keeping import check_masks
 from triptych.rl.pruning.stack import PrunedStack
 from triptych.rl.pruning.storage import SCALE, SHIFT
 from triptych.rl.pruning.unpruned import TrainedRow, criterion, weights_of
@@ -118,7 +119,7 @@ class ChangingMasks:
     """
 
     def __init__(self, rows: pd.DataFrame, groups: list[list[str]], updates: int) -> None:
-        self._groups = groups
+        self._groups, self._updates = groups, updates
         self._rows = {}
         for k, row in enumerate(rows.to_dict("records")):
             if row["method"] in CRITERIA and CRITERIA[row["method"]].changes_masks:
@@ -133,6 +134,7 @@ class ChangingMasks:
         """Change the masks that change after update number `update` (from 1)."""
         for k, (row, module, updates) in self._rows.items():
             if update in updates:
+                last = max(number for number in updates if number <= self._updates)
                 weights = weights_of(learner.parameters).items()
                 trained = TrainedRow(
                     weights={name: value[k : k + 1] for name, value in weights},
@@ -143,7 +145,10 @@ class ChangingMasks:
                     seed=row["seed"],
                     update=update,
                 )
-                learner.change_masks(k, module.changed(trained))
+                changed = module.changed(trained)
+                percent = trained.percent if update == last else None
+                check_masks(row["method"], changed, trained.weights, self._groups, percent)
+                learner.change_masks(k, changed)
 
 
 def update_stepper(

@@ -24,6 +24,8 @@
  *
  * policy_sizes returns 1 for a policy of BCQ, 0 for one of BC, and 0 with no latents for others.
  * Observations are those of the environment, not normalised; a file of version 2 scales them. You draw the latents: standard normal, clipped to +-policy_clip.
+ * Actions lie in the environment's bounds where the file names some (action_low, action_high), else
+ * in +-max_action.
  * policy_bcq takes n of them, one after another, and returns which it chose; policy_bc returns 0;
  * both return -1 where the file lacks a network. A policy works in its own memory: one thread each.
  * Only the weights that pruning left are kept and multiplied. The format: docs/packed-format.md.
@@ -45,6 +47,7 @@ struct policy {
     float *work[4];                 /* two hidden layers, inputs, candidate */
     float *seen[2];                 /* shift and scale of observations, or NULL */
     int sizes[2];                   /* of these */
+    float *bounds;                  /* of actions: all low, then all high ones, or NULL */
 };
 static const char *const NAMES[3][3] = {{"vae.d1", "vae.d2", "vae.d3"},
                                         {"actor.l1", "actor.l2", "actor.l3"},
@@ -312,6 +315,18 @@ static double setting(const char *settings, const char *key, double otherwise) {
     return !p ? otherwise : value > 0 && value < 1e6 ? value : 0;
 }
 
+/* Whether a list holds exactly so many numbers, which go to `into`. */
+static int list(const char *p, float *into, int count) {
+    if (!p || *p++ != '[') return 0;
+    for (int i = 0; i < count; i++) {
+        p = blank(p);
+        if (!isfinite(into[i] = (float)number(p))) return 0;
+        p = blank(after(p));
+        if (*p++ != (i < count - 1 ? ',' : ']')) return 0;
+    }
+    return 1;
+}
+
 /* ---- the file ---- */
 
 static float half(unsigned h) {
@@ -504,6 +519,15 @@ static const char *fits(struct policy *p, const char *settings) {
     p->clip = p->is_bcq ? setting(settings, "latent_clip_bcq", 0.5)
                         : setting(settings, "latent_clip_bc", 0.25);
     if (p->max_action == 0 || p->phi == 0 || p->clip == 0) return "a setting is not a number above 0";
+    const char *low = member(settings, "action_low"), *high = member(settings, "action_high");
+    if (low || high) {
+        if (!(p->bounds = malloc(2 * (size_t)p->actions * sizeof(float)))) return "no memory";
+        int good = list(low, p->bounds, p->actions)
+                && list(high, p->bounds + p->actions, p->actions);
+        for (int i = 0; good && i < p->actions; i++)
+            good = p->bounds[i] <= p->bounds[p->actions + i];
+        if (!good) return "its bounds of actions do not fit its networks";
+    }
     for (int i = 0; i < 4; i++)
         if (!(p->work[i] = malloc(((size_t)widest + STRIP) * sizeof(float)))) return "no memory";
     for (int n = 0; n < 3; n++) {
@@ -552,7 +576,7 @@ void policy_close(struct policy *p) {
         free(l->start), free(l->column), free(l->value), free(l->bias);
     }
     for (int i = 0; i < 4; i++) free(p->work[i]);
-    free(p->seen[0]), free(p->seen[1]);
+    free(p->seen[0]), free(p->seen[1]), free(p->bounds);
     free(p);
 }
 
@@ -600,14 +624,30 @@ static void forward(struct policy *p, int n, const float *x, float *result) {
     }
 }
 
-int policy_bc(struct policy *p, const float *observation, const float *latent, float *action) {
+static void decode(struct policy *p, const float *observation, const float *latent,
+                   float *action) {
     float *x = p->work[2];
     const float *shift = p->seen[0], *scale = p->seen[1];
     for (int i = 0; i < p->states; i++)
         x[i] = shift ? (observation[i] - shift[i]) * scale[i] : observation[i];
-    memcpy(x + p->states, latent, (size_t)p->latents * sizeof *x);
+    if (p->latents) memcpy(x + p->states, latent, (size_t)p->latents * sizeof *x);
     forward(p, 0, x, action);
     for (int i = 0; i < p->actions; i++) action[i] = (float)p->max_action * tanhf(action[i]);
+}
+
+/* From +-max_action to the bounds of the environment, never beyond them by rounding. */
+static void widen(const struct policy *p, float *action) {
+    for (int i = 0; p->bounds && i < p->actions; i++) {
+        float low = p->bounds[i], high = p->bounds[p->actions + i];
+        double share = (action[i] / p->max_action + 1) / 2;
+        float wide = (float)(low + share * ((double)high - low));
+        action[i] = wide > high ? high : wide < low ? low : wide;
+    }
+}
+
+int policy_bc(struct policy *p, const float *observation, const float *latent, float *action) {
+    decode(p, observation, latent, action);
+    widen(p, action);
     return 0;
 }
 
@@ -618,7 +658,7 @@ int policy_bcq(struct policy *p, const float *observation, const float *latents,
     float *own = x + p->states, limit = (float)p->max_action;
     if (!p->has[1] || !p->has[2]) return -1;
     for (int j = 0; j < n; j++) {
-        policy_bc(p, observation, latents + (size_t)j * p->latents, moved);
+        decode(p, observation, latents + (size_t)j * p->latents, moved);
         /* the observation stands before them still */
         memcpy(own, moved, (size_t)p->actions * sizeof *own);
         forward(p, 1, x, moved);
@@ -631,5 +671,6 @@ int policy_bcq(struct policy *p, const float *observation, const float *latents,
         best = j, highest = value;
         memcpy(action, own, (size_t)p->actions * sizeof *own);
     }
+    if (best >= 0) widen(p, action);
     return best;
 }
