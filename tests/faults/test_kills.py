@@ -33,11 +33,10 @@ TRAININGS = {
 """The rules that resume from a checkpoint, with an output of a job."""
 TRAINED = TRAININGS["rl_train"]
 LONGER = {
-    "rl": {"training": {"updates": 400, "checkpoint_every": 20}, "evaluation": {"every": 200}},
+    "rl": {"training": {"updates": 160, "checkpoint_every": 8}, "evaluation": {"every": 80}},
     "style": {
-        "optimize": {"evaluations": 24},
-        "experiments": {"losses": {"evaluations": 24}},
-        "training": {"schedule": {"batches": 20, "checkpoint_every": 2}},
+        "experiments": {"losses": {"evaluations": 10}},
+        "training": {"schedule": {"batches": 10, "size": 32, "checkpoint_every": 1}},
     },
     "audio": {"stages": {"common": {"checkpoint_minutes": 1e-4}, "pretraining": {"epochs": 2}}},
 }

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -20,10 +21,12 @@ LIMITS = {  # oneDNN's names, from least to most, and by what a processor shows 
 }
 
 
-def limits() -> list[str]:
-    """What is less than all that this processor has."""
+def limits() -> list[Any]:
+    """What is less than all that this processor has: the least in the suite, what lies between in
+    `make faults`."""
     known = torch.cpu.get_capabilities()
-    return [name for name, shown in LIMITS.items() if known.get(shown)][:-1]
+    fewer = [name for name, shown in LIMITS.items() if known.get(shown)][:-1]
+    return fewer[:1] + [pytest.param(name, marks=pytest.mark.long) for name in fewer[1:]]
 
 
 def swept(limit: str | None) -> dict:
