@@ -2,6 +2,7 @@
 
 import os
 import re
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -192,6 +193,19 @@ def test_damage_in_the_middle_is_passed_over_and_told_in_seconds(
     assert told and 0.01 < float(told[1]) < 5.5 and float(told[2]) == pytest.approx(20, abs=0.3)
     assert times_heard(whole, (5.0, 18.0)) == pytest.approx((5, 18), abs=0.35)
     assert capfd.readouterr() == ("", "")  # no decoder's own messages
+
+
+def test_a_damaged_clock_makes_no_hours_of_seconds(tmp_path: Path) -> None:
+    """An AVI whose header gives each packet two seconds or 2,000."""
+    for scale in (1 << 8, 1 << 15):
+        path = encode(tmp_path / "a.avi", rising(0, 3, 16_000), 16_000, "pcm_s16le")
+        data = bytearray(path.read_bytes())
+        place = data.index(b"strh") + 8 + 20  # dwScale
+        assert struct.unpack_from("<II", data, place) == (1, 16_000)
+        struct.pack_into("<I", data, place, scale)
+        path.write_bytes(data)
+        assert times_heard(read_audio(path), (1.0,)) == pytest.approx([1.0], abs=0.05)
+        assert len(read_audio(path)) < 4 * 32_000
 
 
 def silent_film(path: Path) -> None:

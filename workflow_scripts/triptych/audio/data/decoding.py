@@ -34,12 +34,12 @@ SAMPLE_RATE = 32_000
 
 FORMATS = (
     "aac,ac3,eac3,aiff,amr,amrnb,amrwb,ape,asf,au,avi,caf,flac,flv,matroska,mov,mp3,mpeg,mpegts,"
-    "ogg,tta,w64,wav,wv"
+    "ogg,tta,w64,wav,wv,mxf,dsf,iff,nistsphere,dts,dtshd,mpc,mpc8,tak,voc,rm"
 )
 """FFmpeg's names. Playlists are not among them: they would have it open what they list."""
 SOUGHT = ("aiff", "au", "caf", "flac", "matroska,webm", "mov,mp4,m4a,3gp,3g2,mj2", "w64", "wav")
 """Formats in which a jump lands where it should. Others are walked through, undecoded."""
-BARE = ("aac", "ac3", "amr", "amrnb", "amrwb", "eac3", "mp3")
+BARE = ("aac", "ac3", "amr", "amrnb", "amrwb", "dts", "dtshd", "eac3", "mp3")
 """Formats without a clock of their own: packet follows packet, and FFmpeg counts them."""
 WITHOUT_LENGTH = (*BARE, "avi", "mpeg", "mpegts", "ogg")
 """Formats whose length FFmpeg estimates, or reads from the last page."""
@@ -91,8 +91,18 @@ def stream_audio(
     """Mono samples at 32 kHz of a file, or of `seconds` of it from `start_seconds` on.
 
     Block by block, each float32 [n], n > 0, for files larger than memory. What is damaged is
-    silence; once all is read, AudioProblem is raised if something was missing.
+    silence; once all is read, AudioProblem is raised if something was missing, or whatever failed.
     """
+    try:
+        yield from _stream(source, start_seconds, seconds)
+    except (AudioProblem, MemoryError):
+        raise
+    except Exception as error:  # a damaged file may raise anything
+        name = "a shard's clip" if isinstance(source, ByteRange) else source
+        raise AudioProblem(f"{name}: damaged, cannot be decoded ({_words(error)})") from error
+
+
+def _stream(source: Source, start_seconds: float, seconds: float | None) -> Iterator[np.ndarray]:
     first = round(start_seconds * SAMPLE_RATE)
     remaining = math.inf if seconds is None else round(seconds * SAMPLE_RATE)
     with opened(source) as sound:
@@ -131,6 +141,8 @@ def opened(source: Source) -> Iterator["Sound"]:
             raise AudioProblem(f"{source}: there is no such file") from None
         except IsADirectoryError:
             raise AudioProblem(f"{source}: a folder, where a sound file is expected") from None
+        except OSError as error:
+            raise AudioProblem(f"{source}: {_words(error)}") from error
         size = os.fstat(stream.fileno()).st_size
         with _opened(ByteRange(stream, 0, size), str(source)) as sound:
             yield sound
@@ -146,8 +158,10 @@ def _opened(stream: ByteRange, name: str) -> Iterator["Sound"]:
         container = av.open(
             whole, "r", metadata_errors="replace", options=options, buffer_size=1 << 17
         )
-    except (av.error.FFmpegError, ValueError) as error:
-        raise AudioProblem(f"{name}: {_why_unreadable(stream, error)}") from None
+    except MemoryError:
+        raise
+    except Exception as error:  # a damaged file may raise anything
+        raise AudioProblem(f"{name}: {_why_unreadable(stream, error)}") from error
     with container:
         streams = [one for one in container.streams.audio if one.codec_context is not None]
         if not streams:
@@ -175,7 +189,11 @@ def _why_unreadable(stream: ByteRange, error: Exception) -> str:
         return "an empty file (0 bytes)"
     if all(32 <= byte < 127 or byte in b"\t\r\n" for byte in start):
         return f"not sound that can be read but a text, which begins {start.decode()!r}"
-    return f"not sound that can be read: {getattr(error, 'strerror', None) or error}"
+    return f"not sound that can be read: {_words(error)}"
+
+
+def _words(error: Exception) -> str:
+    return str(getattr(error, "strerror", None) or error or type(error).__name__)
 
 
 class Sound:
@@ -261,8 +279,17 @@ class Sound:
         """
         graph: Graph | None = None
         kind, reached = None, -math.inf
-        for frame in self._frames(first / SAMPLE_RATE):
-            self._end += self._pause(None if frame.pts is None else frame.time)
+        frames = itertools.chain(self._frames(first / SAMPLE_RATE), [(None, None)])
+        for (frame, failed), (following, _) in itertools.pairwise(frames):
+            assert frame is not None
+            time, lasts = _seconds_of(frame), frame.samples / frame.sample_rate
+            later = None if following is None else _seconds_of(following)
+            steady = (
+                time is not None
+                and later is not None
+                and abs(later - time - lasts) <= TOLERANCE_SECONDS
+            )
+            self._end += self._pause(time, failed, steady)
             own = (frame.format.name, frame.sample_rate, frame.layout.name)
             if graph is None or own != kind or self._end - reached > LONGEST_FILL_SECONDS:
                 if graph is not None:
@@ -271,15 +298,18 @@ class Sound:
                 graph, kind = _graph(*own, start), own
             frame.pts = round(self._end * frame.sample_rate)
             frame.time_base = Fraction(1, frame.sample_rate)
-            reached = self._end = self._end + frame.samples / frame.sample_rate
+            reached = self._end = self._end + lasts
             graph.push(frame)
             yield from _pulled(graph)
         if graph is not None:
             yield from _pulled(graph, reached)
 
-    def _pause(self, time: float | None) -> float:
-        """Seconds of silence in front of what begins at `time` of the container's clock."""
-        failed, self._failed = self._failed, None
+    def _pause(self, time: float | None, failed: float | None, steady: bool = True) -> float:
+        """Seconds of silence in front of what begins at `time` of the container's clock.
+
+        failed: seconds that were not decoded before; steady: the clock goes on as the sound does
+        from there, else a pause waits for a time to be believed.
+        """
         ahead = 0.0 if time is None else time - self._begins + self._shift - self._end
         longest = LONGEST_PAUSE_SECONDS.get(self._format, LONGEST_PAUSE_SECONDS[""])
         if not -TOLERANCE_SECONDS <= ahead <= longest:  # another clock
@@ -288,7 +318,7 @@ class Sound:
         if not self._located:  # decoders begin a packet or two behind a jump
             self._located = True
             return ahead
-        if failed is None and ahead < TOLERANCE_SECONDS:
+        if failed is None and (ahead < TOLERANCE_SECONDS or not steady):
             return 0.0
         lost = max(ahead, failed or 0.0)
         if lost > 0 and (failed is not None or self._format not in WITH_PAUSES):
@@ -296,9 +326,9 @@ class Sound:
             self._missing += lost
         return max(ahead, 0.0)
 
-    def _frames(self, begin: float) -> Iterator[AudioFrame]:
-        """Decoded frames from about `begin` on; damaged packets are passed over."""
-        early = begin - CODEC_SECONDS
+    def _frames(self, begin: float) -> Iterator[tuple[AudioFrame, float | None]]:
+        """Decoded frames from about `begin` on, and seconds that failed before each."""
+        early, walking = begin - CODEC_SECONDS, True
         packets = self._packets()
         exact = self._format in SOUGHT and not self.stream.codec_context.name.startswith("mp")
         if early > 0 and exact and early < (self._stated or math.inf):
@@ -311,18 +341,23 @@ class Sound:
                 packets = itertools.chain([packet], packets)
         for packet in packets:
             duration = (packet.duration or 0) * self._tick
-            if packet.pts is not None and self._time(packet) + self._shift + duration < early:
-                self._end += self._pause(packet.pts * self._tick) + duration
+            walking = walking and packet.pts is not None
+            if walking and self._time(packet) + self._shift + duration < early:
+                failed, self._failed = self._failed, None
+                self._end += self._pause(self._time(packet) + self._begins, failed) + duration
                 self._located = False
                 continue
+            walking = False
             try:
-                yield from self.stream.decode(packet)
+                for frame in self.stream.decode(packet):
+                    failed, self._failed = self._failed, None
+                    yield frame, failed
             except av.error.EOFError:
                 return
-            except av.error.FFmpegError as error:
+            except Exception as error:
                 if self._format not in BARE or (duration := self._seconds(packet)):
                     self._failed = (self._failed or 0.0) + duration
-                    self._reason = f" ({error.strerror})"
+                    self._reason = f" ({_words(error)})"
 
     def _time(self, packet: Packet) -> float:
         """Seconds behind the sound's beginning by the container's clock."""
@@ -335,9 +370,11 @@ class Sound:
         while failures < PATIENCE:
             try:
                 packet = next(packets, None)
-            except av.error.FFmpegError as error:
+            except IndexError:  # of PyAV, behind the last packet, where tracks appeared on the way
+                return
+            except Exception as error:
                 self._failed, self._unread = self._failed or 0.0, True
-                self._reason = f" ({error.strerror})"
+                self._reason = f" ({_words(error)})"
                 packets, failures = self.container.demux(self.stream), failures + 1
                 continue
             if packet is None:
@@ -369,6 +406,11 @@ class Sound:
             return mono
         self._opposite += len(mono) / SAMPLE_RATE
         return channels[power.argmax()]
+
+
+def _seconds_of(frame: AudioFrame) -> float | None:
+    """A frame's time by its container's clock."""
+    return None if frame.pts is None else frame.time
 
 
 def _begins(container: InputContainer) -> float:

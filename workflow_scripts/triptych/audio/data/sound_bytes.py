@@ -1,6 +1,7 @@
 """Kinds, parts and stated lengths of sound files, from their bytes alone."""
 
 import io
+import mimetypes
 import os
 import re
 import struct
@@ -10,13 +11,15 @@ SUFFIXES = (
     *(".wav", ".flac", ".mp3", ".ogg", ".oga", ".opus", ".aif", ".aiff", ".aifc", ".au", ".caf"),
     *(".w64", ".rf64", ".mp2", ".m4a", ".m4b", ".aac", ".ac3", ".amr", ".ape", ".mka", ".tta"),
     *(".wma", ".wv", ".3gp", ".avi", ".flv", ".mkv", ".mov", ".mp4", ".m4v", ".mpeg", ".mpg"),
-    *(".mts", ".ogv", ".ts", ".webm", ".wmv"),
+    *(".mts", ".ogv", ".ts", ".webm", ".wmv", ".vob", ".m2ts", ".m2t", ".mpga", ".mp1", ".mxf"),
+    *(".dsf", ".dff", ".sph", ".dts", ".eac3", ".mpc", ".tak", ".voc", ".rm", ".f4v", ".m2p"),
 )
 """Names of sound files and films end like this; a folder's other files are looked into."""
 
 BEGINNINGS = re.compile(
     rb"RIFF....(WAVE|AVI )|RF64|riff\x2e\x91|fLaC|OggS|ID3|FORM....AIF[CF]|\.snd|caff|....ftyp|"
-    rb"\x1aE\xdf\xa3|\0\0\1\xba|0&\xb2u|FLV|#!AMR|MAC |wvpk|TTA1",
+    rb"\x1aE\xdf\xa3|\0\0\x01\xba|0&\xb2u|FLV|#!AMR|MAC |wvpk|TTA1|DSD |NIST_1A|"
+    rb"\x7f\xfe\x80\x01|DTSHDHDR|\x06\x0e\x2b\x34|Creative Voice|MPCK|MP\+|tBaK|FRM8",
     re.DOTALL,
 )
 """How sound files and films begin that name what they are."""
@@ -45,8 +48,10 @@ class ByteRange(io.RawIOBase):
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         """Fill the buffer as far as there is something left; the count of bytes."""
+        if self._position >= self._size:  # perhaps by more than a file system can count
+            return 0
         self._stream.seek(self._offset + self._position)
-        data = self._stream.read(max(0, min(len(buffer), self._size - self._position)))
+        data = self._stream.read(min(len(buffer), self._size - self._position))
         buffer[: len(data)] = data
         if self.hidden is not None:
             first = self.hidden - self._position
@@ -110,12 +115,21 @@ def wav_seconds(stream: ByteRange) -> float | None:
     return None if whole or unknown or not rate else stated / rate
 
 
-def may_be_sound(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is named as sound or a film, or begins as one."""
+def may_be_sound(path: str | os.PathLike[str]) -> bool | None:
+    """Whether a file is named as sound or a film, or begins as one; None where a decoder must try.
+
+    Texts, and files whose names are of another known kind, are no sound.
+    """
     if os.path.splitext(path)[1].lower() in SUFFIXES:
         return True
     try:
         with open(path, "rb") as stream:
-            return BEGINNINGS.match(stream.read(16)) is not None
+            start = stream.read(512)
     except OSError:
         return False
+    if BEGINNINGS.match(start):
+        return True
+    kind = mimetypes.guess_type(os.fspath(path))[0] or "audio"
+    known = not kind.startswith(("audio/", "video/", "audio", "application/octet"))
+    text = all(byte >= 32 or byte in b"\t\r\n\f\x1b" for byte in start)
+    return False if known or text else None
