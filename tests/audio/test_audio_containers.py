@@ -10,6 +10,7 @@ from typing import Any
 import av
 import numpy as np
 import pytest
+import soundfile
 from sound_files import (
     damaged,
     encode,
@@ -86,7 +87,7 @@ READ_TO_THE_END = {
     "unknown.flac": lambda p: without_length(write(p, rising(0, 6, 32_000), 32_000)),
     "piped.wav": lambda p: wav(p, 0xFFFFFFFF),
     "piped by sox.wav": lambda p: wav(p, 0x7FFFF000),
-    "stated too short.wav": lambda p: wav(p, 100_000),
+    "stated as nothing.wav": lambda p: wav(p, 0),
     "a chunk behind.wav": lambda p: joined(p, wav(p, 384_000), b"LIST\4\0\0\0abcd"),
 }
 
@@ -102,6 +103,35 @@ def test_a_sound_is_read_to_the_end_of_its_data(tmp_path: Path, name: str) -> No
     assert times_heard(window, (0.0, 1.0)) == pytest.approx(
         times_heard(whole, (4.0, 5.0)), abs=0.02
     )
+
+
+NOISE = np.random.default_rng(0).bytes(64_000)
+
+
+@pytest.mark.parametrize("behind", [NOISE, b"LIST" + NOISE[:99], b"\xff\xd8\xff\xe0" + NOISE])
+@pytest.mark.parametrize("size", [384_000, 383_999])
+def test_what_stands_behind_a_wavs_data_is_no_sound(
+    tmp_path: Path, behind: bytes, size: int
+) -> None:
+    """Another file on a memory card, a cover, a chunk whose pad byte is missing."""
+    path = joined(tmp_path / "a.wav", wav(tmp_path / "b.wav", size), behind)
+    expected = soundfile.read(tmp_path / "b.wav", dtype="float32")[0][: size // 2]
+    np.testing.assert_array_equal(read_audio(path)[: size // 2], expected)
+    assert len(read_audio(path)) <= 192_000
+
+
+@pytest.mark.parametrize("kind", ["RF64", "BW64", "AVI"])
+def test_a_cut_file_with_a_length_is_told(tmp_path: Path, kind: str) -> None:
+    if kind == "AVI":
+        path = encode(tmp_path / "a.avi", rising(0, 6, 32_000), 32_000, "pcm_s16le")
+    else:
+        path = write(tmp_path / "a.rf64", rising(0, 6, 32_000), 32_000, "PCM_16")
+        path.write_bytes(path.read_bytes().replace(b"RF64", kind.encode(), 1))
+    assert len(read_audio(path)) == 192_000
+    os.truncate(path, path.stat().st_size // 2)
+    problems: list[str] = []
+    assert sum(map(len, readable(stream_audio(path), problems))) == pytest.approx(96_000, rel=0.05)
+    assert re.search("truncated, .* of 6.0 s are there", *problems)
 
 
 def test_a_wav_of_more_than_4_gb_is_read_behind_them(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from av.container import InputContainer
 from av.filter import Graph
 from av.stream import Disposition
 
-from triptych.audio.data.sound_bytes import ByteRange, links, wav_seconds
+from triptych.audio.data.sound_bytes import ByteRange, avi_seconds, links, wav_data
 from triptych.core.errors import InputError
 from triptych.core.files import not_a_file
 
@@ -151,7 +151,8 @@ def opened(source: Source) -> Iterator["Sound"]:
 @contextmanager
 def _opened(stream: ByteRange, name: str) -> Iterator["Sound"]:
     whole, *others = links(stream)
-    stated_seconds = wav_seconds(whole)
+    whole, stated_seconds = wav_data(whole)
+    stated_seconds = stated_seconds or avi_seconds(whole)
     options = {"format_whitelist": FORMATS, "protocol_whitelist": "none"}
     whole.seek(0)
     try:

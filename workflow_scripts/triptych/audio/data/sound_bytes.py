@@ -17,8 +17,8 @@ SUFFIXES = (
 """Names of sound files and films end like this; a folder's other files are looked into."""
 
 BEGINNINGS = re.compile(
-    rb"RIFF....(WAVE|AVI )|RF64|riff\x2e\x91|fLaC|OggS|ID3|FORM....AIF[CF]|\.snd|caff|....ftyp|"
-    rb"\x1aE\xdf\xa3|\0\0\x01\xba|0&\xb2u|FLV|#!AMR|MAC |wvpk|TTA1|DSD |NIST_1A|"
+    rb"RIFF....(WAVE|AVI )|RF64|BW64|riff\x2e\x91|fLaC|OggS|ID3|FORM....AIF[CF]|\.snd|caff|"
+    rb"....ftyp|\x1aE\xdf\xa3|\0\0\x01\xba|0&\xb2u|FLV|#!AMR|MAC |wvpk|TTA1|DSD |NIST_1A|"
     rb"\x7f\xfe\x80\x01|DTSHDHDR|\x06\x0e\x2b\x34|Creative Voice|MPCK|MP\+|tBaK|FRM8",
     re.DOTALL,
 )
@@ -88,31 +88,67 @@ def links(stream: ByteRange) -> list[ByteRange]:
     return [stream.part(start, end - start) for start, end in zip(starts, ends, strict=True)]
 
 
-def wav_seconds(stream: ByteRange) -> float | None:
-    """Seconds of sound that a WAV's header states, where it has fewer; else None.
+def wav_data(stream: ByteRange) -> tuple[ByteRange, float | None]:
+    """A WAV without what stands behind its data; the seconds that it states, if fewer are there.
 
-    Lengths over 4 GB don't fit it: what then follows isn't a chain of chunks, and the length is
-    hidden, so that FFmpeg reads to the end.
+    A length counts unless it is 0, unknown, or of more than 4 GB, which its header cannot hold:
+    then it is hidden, so that FFmpeg reads to the end. Other files come as they are.
     """
     size = stream.seek(0, io.SEEK_END)
     stream.seek(0)
     head = stream.read(12)
-    position, rate, stated, place, whole = 12, 0, 0, 0, True
-    while head[:4] == b"RIFF" and head[8:] == b"WAVE" and position + 8 <= size:
+    position, rate, long = 12, 0, 0
+    if head[:4] not in (b"RIFF", b"RF64", b"BW64") or head[8:] != b"WAVE":
+        return stream, None
+    while position + 8 <= size:
         stream.seek(position)
         kind, length = struct.unpack("<4sI", stream.read(8))
-        whole, named = position + 8 + length <= size, all(32 <= byte < 127 for byte in kind)
-        if not named or (place and not whole):
-            if place and size - position > rate // 10:
-                stream.hidden = place
-            return None
-        if kind == b"fmt " and whole:
-            rate = struct.unpack("<8xI", stream.read(12))[0]
-        elif kind == b"data":
-            stated, place = length, place or position + 4
+        if kind == b"data":
+            break
+        content = stream.read(16)
+        if kind == b"fmt " and len(content) == 16:
+            rate = struct.unpack_from("<8xI", content)[0]
+        elif kind == b"ds64" and len(content) == 16:
+            long = struct.unpack_from("<8xQ", content)[0]
         position += 8 + length + length % 2
-    unknown = any(0 <= mark - stated < 64 for mark in UNKNOWN_BYTES)
-    return None if whole or unknown or not rate else stated / rate
+    else:
+        return stream, None
+    begins = position + 8
+    length = long if length == UNKNOWN_BYTES[-1] and long < 1 << 62 else length
+    unknown = any(0 <= mark - length < 64 for mark in UNKNOWN_BYTES)
+    wrapped = head[:4] == b"RIFF" and size - begins - length >= 1 << 32
+    if unknown or wrapped or (not length and not _are_chunks(stream, begins)):
+        stream.hidden = position + 4
+        return stream, None
+    if begins + length <= size:
+        return stream.part(0, begins + length), None
+    return stream, length / rate if rate else None
+
+
+def _are_chunks(stream: ByteRange, position: int) -> bool:
+    """Whether a chain of chunks goes from a place to the file's end."""
+    size = stream.seek(0, io.SEEK_END)
+    while position + 8 <= size:
+        stream.seek(position)
+        kind, length = struct.unpack("<4sI", stream.read(8))
+        if not all(32 <= byte < 127 for byte in kind):
+            return False
+        position += 8 + length + length % 2
+    return position in (size, size + 1)
+
+
+def avi_seconds(stream: ByteRange) -> float | None:
+    """Seconds of sound that an AVI's header states, where its first part is cut; else None."""
+    stream.seek(0)
+    start, size = stream.read(1 << 16), stream.seek(0, io.SEEK_END)
+    if start[:4] != b"RIFF" or start[8:12] != b"AVI ":
+        return None
+    stated = struct.unpack_from("<I", start, 4)[0]
+    place = start.find(b"auds")  # of the header of the first track of sound
+    if not size - 7 <= stated < UNKNOWN_BYTES[0] or place < 0 or place + 36 > len(start):
+        return None
+    scale, rate, length = struct.unpack_from("<20xII4xI", start, place)
+    return float(length * scale / rate) if rate else None
 
 
 def may_be_sound(path: str | os.PathLike[str]) -> bool | None:
