@@ -74,8 +74,14 @@ PATIENCE = 100
 """Packets in a row that may fail to be read before the rest is given up."""
 LOWEST_RATE, HIGHEST_RATE = 1_000, 1_000_000
 """Hz of files that are read. Beyond, a header is damaged, or some bytes stand for hours."""
+CHOICE_FRAMES = 3 * SAMPLE_RATE
+"""By so much of a sound, once it isn't silent, it is chosen how its channels become one."""
 OPPOSITE = 0.05
-"""Share of its channels' power that a mean of opposite phases keeps at most."""
+"""Share of two channels' power that a mean of opposite phases keeps at most, in an octave."""
+AUDIBLE = 1e-4
+"""Share of the loudest octave's power below which an octave says nothing."""
+SILENT_POWER = 1e-10
+"""Mean square of an octave, about what 16 bits round off, below which nothing is chosen yet."""
 
 
 class AudioProblem(InputError):
@@ -227,22 +233,27 @@ class Sound:
             stream.codec_context.options = {"err_detect": "crccheck+explode"}
         # Seconds: of the file where the next sample lies; what the container's clock is off since
         # it went back; what is missing, where first, and what failed since the last frame, if
-        # something did; where channels cancel each other.
-        self._end = self._shift = self._missing = self._first_missing = self._opposite = 0.0
+        # something did.
+        self._end = self._shift = self._missing = self._first_missing = 0.0
         self._failed: float | None = None
         self._bytes = 0  # of packets so far
+        self._chosen: tuple[int, int] | None = None  # of so many channels the one, -1: their mean
+        self._told_numbers = False
         self._located, self._unread, self._reason = True, False, ""
 
     def blocks(self, first: int) -> Iterator[np.ndarray]:
         """Mono float32 [n] at 32 kHz from a sample on."""
-        position = first
-        for begin, channels in self._resampled(first):
-            for left in range(begin - position, 0, -SAMPLE_RATE):
-                yield np.zeros(min(left, SAMPLE_RATE), np.float32)
-            late = max(0, position - begin)
-            if late < channels.shape[1]:
-                yield self._mono(channels[:, late:])
-                position = begin + channels.shape[1]
+        held: list[np.ndarray] = []
+        for block in self._filled(first):
+            held.append(block)
+            if self._chosen is None and sum(part.shape[1] for part in held) >= CHOICE_FRAMES:
+                self._choose(held)
+            if self._chosen is not None or sum(part.shape[1] for part in held) >= CHOICE_FRAMES:
+                yield from map(self._mono, held)
+                held = []
+        if self._chosen is None:
+            self._choose(held)
+        yield from map(self._mono, held)
         for link in self._others:
             ends = round(self._end * SAMPLE_RATE)
             with _opened(link, self.name) as following:
@@ -250,13 +261,55 @@ class Sound:
                 if following._missing and not self._missing:
                     self._first_missing = self._end + following._first_missing
                 self._missing += following._missing
-                self._opposite += following._opposite
                 self._end += following._end
+
+    def _filled(self, first: int) -> Iterator[np.ndarray]:
+        """float32 [C, n] at 32 kHz from a sample on, silence [1, n] where nothing is."""
+        position = first
+        for begin, channels in self._resampled(first):
+            for left in range(begin - position, 0, -SAMPLE_RATE):
+                yield np.zeros((1, min(left, SAMPLE_RATE)), np.float32)
+            late = max(0, position - begin)
+            if late < channels.shape[1]:
+                yield self._numbers(channels[:, late:])
+                position = begin + channels.shape[1]
+
+    def _numbers(self, channels: np.ndarray) -> np.ndarray:
+        """The samples, silence where they are no numbers."""
+        if (finite := np.isfinite(channels)).all():
+            return channels
+        if not self._told_numbers:
+            logger.warning("%s: some samples are no numbers; silence is there", self.name)
+            self._told_numbers = True
+        return np.where(finite, channels, np.float32(0))
+
+    def _choose(self, blocks: Sequence[np.ndarray]) -> None:
+        """Choose how channels become one, by seconds of them; not yet where they are silent."""
+        several = [block for block in blocks if len(block) == max(map(len, blocks))]
+        if not several or len(several[0]) == 1:
+            return
+        if self.stream.layout.name.startswith("ambisonic"):
+            self._chosen = (len(several[0]), 0)  # the others are directions
+            return
+        opposite = cancelled(several)
+        if opposite is None:
+            return
+        self._chosen = (len(several[0]), -1)
+        if opposite >= 0:
+            logger.warning("%s: its channels cancel each other; the loudest is taken", self.name)
+            self._chosen = (len(several[0]), opposite)
+
+    def _mono(self, channels: np.ndarray) -> np.ndarray:
+        """The mean [n] of channels [C, n], or the chosen one."""
+        count, index = self._chosen or (0, -1)
+        if len(channels) == 1 or (count == len(channels) and index >= 0):
+            only: np.ndarray = channels[max(index, 0) if len(channels) > 1 else 0]
+            return only
+        mono: np.ndarray = channels.mean(axis=0)
+        return mono
 
     def problem(self, ended: bool) -> str:
         """Describe what is missing, or return ""; ended: the sound was read to its end."""
-        if self._opposite > self._end / 10:
-            logger.warning("%s: its channels cancel each other; the loudest is taken", self.name)
         if ended and not self._end:
             return f"holds no samples{self._reason}"
         whole = max(self._stated or 0.0, self._end)
@@ -395,18 +448,29 @@ class Sound:
             return 0.0
         return (len(data) - data.count(0)) * self._end / max(1, self._bytes - len(data))
 
-    def _mono(self, channels: np.ndarray) -> np.ndarray:
-        """The mean [n] of channels [C, n]; the loudest where they cancel each other."""
-        if not np.isfinite(channels).all():
-            raise AudioProblem(f"{self.name}: holds samples that are not numbers")
-        if len(channels) == 1:
-            return channels[0]
-        mono: np.ndarray = channels.mean(axis=0)
-        power = np.square(channels).sum(axis=1)
-        if np.square(mono).sum() >= OPPOSITE * power.mean():
-            return mono
-        self._opposite += len(mono) / SAMPLE_RATE
-        return channels[power.argmax()]
+
+def cancelled(blocks: Sequence[np.ndarray]) -> int | None:
+    """The loudest of channels [C, n] whose mean is silent; -1 where it isn't, None for silence.
+
+    It is by octaves above 100 Hz: neither an offset nor hum in phase hides what is lost.
+    """
+    count, width = len(blocks[0]), 1 << 14
+    octaves = np.digitize(np.fft.rfftfreq(width, 1 / SAMPLE_RATE), [100 * 2**n for n in range(8)])
+    powers, frames = np.zeros((count + 1, 9)), sum(block.shape[1] for block in blocks)
+    samples = np.concatenate(blocks, axis=1)
+    for first in range(0, frames, width):
+        part = samples[:, first : first + width]
+        part = (part - part.mean(axis=1, keepdims=True)) * np.hanning(part.shape[1])
+        for row, channel in enumerate((*part, part.mean(axis=0))):
+            spectrum = np.square(np.abs(np.fft.rfft(channel, width)))
+            powers[row] += np.bincount(octaves, spectrum, 9)
+    powers = powers[:, 1:] / (width * frames)
+    own, mono = powers[:-1].mean(axis=0), powers[-1]
+    if own.max() <= SILENT_POWER:
+        return None
+    audible = own > AUDIBLE * own.max()
+    lost = mono[audible] < OPPOSITE * 2 / count * own[audible]
+    return int(powers[:-1].sum(axis=1).argmax()) if lost.mean() > 0.5 else -1
 
 
 def _seconds_of(frame: AudioFrame) -> float | None:
