@@ -68,6 +68,25 @@ def test_clips_and_windows_of_them_come_back_within_half_a_step(
 
 
 @both_kinds
+def test_floating_point_above_full_scale_is_scaled_and_told_and_one_nan_costs_no_clip(
+    tmp_path: Path, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    loud = 3 * noise(64_000)
+    write(tmp_path / "loud.wav", loud, 32_000, "FLOAT")
+    damaged = noise(64_000)
+    damaged[1000] = np.nan
+    write(tmp_path / "nan.wav", damaged, 32_000, "DOUBLE")
+    store = convert(Folder(tmp_path), ["loud.wav", "nan.wav"], tmp_path / "shards", kind)
+    expected = loud / np.abs(loud.astype(np.float32)).max()
+    assert np.abs(store.read("toy/train/loud.wav") - expected).max() <= 1.01 * STEP
+    assert "loud.wav: exceeds full scale" in caplog.text
+    assert store.frames("toy/train/nan.wav") == 64_000
+    np.testing.assert_allclose(
+        store.read("toy/train/nan.wav")[2000:], damaged[2000:], atol=0.51 * STEP
+    )
+
+
+@both_kinds
 def test_sixteen_bits_at_32_khz_pass_unchanged(tmp_path: Path, kind: str) -> None:
     samples = np.random.default_rng(0).integers(-32768, 32768, 20_000).astype(np.int16)
     soundfile.write(tmp_path / "all.wav", samples, 32_000)
