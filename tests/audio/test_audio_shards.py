@@ -86,6 +86,18 @@ def test_floating_point_above_full_scale_is_scaled_and_told_and_one_nan_costs_no
     )
 
 
+def test_a_whole_video_is_no_clip_of_audiocaps_and_is_listed(tmp_path: Path) -> None:
+    for name, seconds in (("clip.wav", 10), ("video.wav", 30)):
+        write(tmp_path / name, noise(seconds * 32_000), 32_000)
+    clips = pd.DataFrame({"path": ["clip.wav", "video.wav"]})
+    clips["clip"] = "audiocaps/train/" + clips["path"]
+    target = tmp_path / "shards"
+    write_shards(clips, Folder(tmp_path), target, "int16", checkpoint=tmp_path / "room")
+    assert list(ClipStore([target])) == ["audiocaps/train/clip.wav"]
+    [problem] = pd.read_csv(target / "problems.csv")["problem"]
+    assert "30 s" in problem and "start_time" in problem
+
+
 @both_kinds
 def test_sixteen_bits_at_32_khz_pass_unchanged(tmp_path: Path, kind: str) -> None:
     samples = np.random.default_rng(0).integers(-32768, 32768, 20_000).astype(np.int16)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from triptych.audio.data.sound_bytes import SUFFIXES
 from triptych.core.errors import InputError
 
 CLIP_COLUMNS = (
@@ -162,7 +163,8 @@ def youtube_id(file_name: str, where: object = "") -> str:
 
     The id itself may begin with Y. Raises InputError where the name is of another form.
     """
-    stem = file_name.removesuffix(".wav")
+    stem, suffix = os.path.splitext(file_name)
+    stem = stem if suffix.lower() in SUFFIXES else file_name
     if not re.fullmatch(r"Y[\w-]{11}", stem, re.ASCII):
         begin = f"{where}: " if where else ""
         raise InputError(f"{begin}{file_name!r} isn't named Y<YouTube id of 11 characters>.wav")
