@@ -200,6 +200,38 @@ def test_of_a_films_sounds_the_one_that_players_choose_is_heard(tmp_path: Path) 
     assert spectrum.argmax() == 400
 
 
+def test_where_the_first_track_is_silent_another_one_is_taken_and_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As of a camera whose first microphone isn't plugged in."""
+    with av.open(str(tmp_path / "a.mov"), "w") as container:
+        streams = [container.add_stream("pcm_s16le", rate=8000, layout="mono") for _ in range(2)]
+        for stream, amplitude in zip(streams, (0.0, 0.5), strict=True):
+            samples = (32767 * tone(2.0, 8000, amplitude)).astype(np.int16)
+            frame = av.AudioFrame.from_ndarray(samples[None], "s16", "mono")
+            frame.rate, frame.pts = 8000, 0
+            container.mux([*stream.encode(frame), *stream.encode(None)])
+    assert np.abs(np.fft.rfft(read_audio(tmp_path / "a.mov")[:32_000])).argmax() == 440
+    assert "a.mov: track 0 is silent; track 1 is taken" in caplog.text
+
+
+def test_a_broadcast_whose_tracks_change_their_numbers_is_read_to_its_end(tmp_path: Path) -> None:
+    parts = [
+        encode(
+            tmp_path / f"{pid}.ts",
+            rising(begin, begin + 6, 48_000),
+            48_000,
+            "mp2",
+            bit_rate=192_000,
+            mpegts_start_pid=str(pid),
+        )
+        for begin, pid in ((0, 256), (6, 512))
+    ]
+    read = read_audio(joined(tmp_path / "a.ts", *parts))
+    starts = (1.0, 4.0, 8.0, 11.0)
+    assert times_heard(read, starts) == pytest.approx(starts, abs=0.2)
+
+
 @pytest.mark.parametrize(
     ("name", "codec", "form"),
     [

@@ -74,6 +74,10 @@ PATIENCE = 100
 """Packets in a row that may fail to be read before the rest is given up."""
 LOWEST_RATE, HIGHEST_RATE = 1_000, 1_000_000
 """Hz of files that are read. Beyond, a header is damaged, or some bytes stand for hours."""
+TRACK_SECONDS, SILENT_PEAK = 30.0, 1e-4
+"""A track that is no louder for so long is silent, where there are others."""
+TRANSPORT_PACKET, LEAST_REST = 188, 1 << 16
+"""Bytes of a broadcast's packets, and of what must follow its sound to be looked into."""
 CHOICE_FRAMES = 3 * SAMPLE_RATE
 """By so much of a sound, once it isn't silent, it is chosen how its channels become one."""
 OPPOSITE = 0.05
@@ -174,12 +178,48 @@ def _opened(stream: ByteRange, name: str) -> Iterator["Sound"]:
         if not streams:
             raise AudioProblem(f"{name}: holds no sound")
         played = max(streams, key=_preference)
+        if len(streams) > 1 and (sounding := _sounding(whole)) and played.index not in sounding:
+            silent, played = (
+                played,
+                max((one for one in streams if one.index in sounding), key=_preference),
+            )
+            logger.warning(
+                "%s: track %d is silent; track %d is taken", name, silent.index, played.index
+            )
         if not LOWEST_RATE <= played.codec_context.sample_rate <= HIGHEST_RATE:
             raise AudioProblem(
                 f"{name}: {played.codec_context.sample_rate} samples a second; expected "
                 f"{LOWEST_RATE} to {HIGHEST_RATE}"
             )
-        yield Sound(name, container, played, stated_seconds, others)
+        yield Sound(name, container, played, stated_seconds, others, whole)
+
+
+def _sounding(source: ByteRange) -> set[int]:
+    """Numbers of the tracks that aren't silent in a file's first seconds."""
+    heard: set[int] = set()
+    part = source.part(0, source.size)  # which another decoder reads from
+    options = {"format_whitelist": FORMATS, "protocol_whitelist": "none"}
+    try:
+        with av.open(part, "r", metadata_errors="replace", options=options) as container:
+            waiting = {one.index for one in container.streams.audio}
+            for packet in container.demux(container.streams.audio):
+                for frame in packet.decode() if packet.stream_index in waiting else ():
+                    assert isinstance(frame, AudioFrame)
+                    samples = frame.to_ndarray()
+                    zero, scale = 0, 1.0
+                    if samples.dtype.kind in "iu":
+                        zero = 128 if samples.dtype.kind == "u" else 0
+                        scale = 2.0 ** (8 * samples.dtype.itemsize - 1)
+                    if np.abs(samples.astype(np.float32) - zero).max() > SILENT_PEAK * scale:
+                        heard.add(packet.stream_index)
+                        waiting.discard(packet.stream_index)
+                    if (frame.time or 0.0) - _begins(container) > TRACK_SECONDS:
+                        waiting.discard(packet.stream_index)
+                if not waiting:
+                    break
+    except Exception as error:  # reading it will tell
+        logger.debug("tracks cannot be compared: %s", error)
+    return heard
 
 
 def _preference(stream: AudioStream) -> int:
@@ -216,9 +256,11 @@ class Sound:
         stream: AudioStream,
         stated_seconds: float | None,
         others: Sequence[ByteRange],
+        whole: ByteRange,
     ) -> None:
         self.name, self.container, self.stream = name, container, stream
-        self._others = others
+        self._others, self._whole = others, whole
+        self._reached = 0  # byte behind the last packet
         self.rate: int = stream.codec_context.sample_rate
         self._format = container.format.name
         self._tick = float(stream.time_base or 0)
@@ -254,7 +296,7 @@ class Sound:
         if self._chosen is None:
             self._choose(held)
         yield from map(self._mono, held)
-        for link in self._others:
+        for link in (*self._others, *self._rest()):
             ends = round(self._end * SAMPLE_RATE)
             with _opened(link, self.name) as following:
                 yield from following.blocks(max(0, first - ends))
@@ -262,6 +304,18 @@ class Sound:
                     self._first_missing = self._end + following._first_missing
                 self._missing += following._missing
                 self._end += following._end
+
+    def _rest(self) -> list[ByteRange]:
+        """What follows in a broadcast whose sound goes on as another track, or nothing."""
+        begin, size = self._reached, self._whole.size
+        if self._format != "mpegts" or not begin or size - begin < max(LEAST_REST, size / 20):
+            return []
+        rest = self._whole.part(begin, size - begin)
+        try:
+            with _opened(rest, self.name):
+                return [rest]
+        except AudioProblem:
+            return []  # pictures alone
 
     def _filled(self, first: int) -> Iterator[np.ndarray]:
         """float32 [C, n] at 32 kHz from a sample on, silence [1, n] where nothing is."""
@@ -438,6 +492,7 @@ class Sound:
                 if dense and reached and packet.pos - reached > HEADER_BYTES:
                     self._failed = self._failed or 0.0  # not a pause: bytes are passed over
                 reached = packet.pos + packet.size
+                self._reached = packet.pos + TRANSPORT_PACKET
                 self._bytes += packet.size
             yield packet
 

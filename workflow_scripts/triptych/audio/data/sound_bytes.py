@@ -34,6 +34,11 @@ class ByteRange(io.RawIOBase):
         self._stream, self._offset, self._size, self._position = stream, offset, size, 0
         self.hidden: int | None = None  # first of four bytes that are read as 255
 
+    @property
+    def size(self) -> int:
+        """How many bytes there are."""
+        return self._size
+
     def part(self, offset: int, size: int) -> "ByteRange":
         """A range within this one."""
         return ByteRange(self._stream, self._offset + offset, size)
@@ -68,7 +73,7 @@ class ByteRange(io.RawIOBase):
 
 def links(stream: ByteRange) -> list[ByteRange]:
     """A file's parts, each a file of its own: several of a chained Ogg, one of all others."""
-    size, position, starts, began = stream.seek(0, io.SEEK_END), 0, [0], True
+    size, position, starts, began = stream.size, 0, [0], True
     stream.seek(0)
     ogg = stream.read(4) == b"OggS"
     while ogg and position + 27 <= size:
@@ -94,7 +99,7 @@ def wav_data(stream: ByteRange) -> tuple[ByteRange, float | None]:
     A length counts unless it is 0, unknown, or of more than 4 GB, which its header cannot hold:
     then it is hidden, so that FFmpeg reads to the end. Other files come as they are.
     """
-    size = stream.seek(0, io.SEEK_END)
+    size = stream.size
     stream.seek(0)
     head = stream.read(12)
     position, rate, long = 12, 0, 0
@@ -127,7 +132,7 @@ def wav_data(stream: ByteRange) -> tuple[ByteRange, float | None]:
 
 def _are_chunks(stream: ByteRange, position: int) -> bool:
     """Whether a chain of chunks goes from a place to the file's end."""
-    size = stream.seek(0, io.SEEK_END)
+    size = stream.size
     while position + 8 <= size:
         stream.seek(position)
         kind, length = struct.unpack("<4sI", stream.read(8))
@@ -140,7 +145,7 @@ def _are_chunks(stream: ByteRange, position: int) -> bool:
 def avi_seconds(stream: ByteRange) -> float | None:
     """Seconds of sound that an AVI's header states, where its first part is cut; else None."""
     stream.seek(0)
-    start, size = stream.read(1 << 16), stream.seek(0, io.SEEK_END)
+    start, size = stream.read(1 << 16), stream.size
     if start[:4] != b"RIFF" or start[8:12] != b"AVI ":
         return None
     stated = struct.unpack_from("<I", start, 4)[0]
