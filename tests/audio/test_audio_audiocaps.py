@@ -96,6 +96,16 @@ def test_tables_that_a_spreadsheet_wrote_are_read(folder, tmp_path, encoding, de
     assert read_audiocaps(other).captions.equals(read_audiocaps(folder).captions)
 
 
+def test_a_separators_own_line_a_nul_and_old_line_ends_are_read(folder, tmp_path):
+    text = (folder / "val.csv").read_text().replace("\r", "")
+    assert ";" not in text
+    text = "sep=;\n" + text.replace(",", ";").replace("other", "ot\0her")
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "val.csv").write_text(text.replace("\n", "\r"), newline="")
+    captions = read_audiocaps(tmp_path / "one").captions
+    assert captions["caption"].tolist() == ["first", "second", "other"]
+
+
 # cdjkim/audiocaps, dataset 2.0: a caption goes on in a row of its own.
 BROKEN = {
     "19,IAosP90cdsE,30,an engine chugging with muffled\nspeech in the background": (4, "1 fields"),

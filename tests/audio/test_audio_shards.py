@@ -126,6 +126,15 @@ def test_a_clip_is_found_in_another_format_and_form_of_unicode(tmp_path: Path) -
     assert store.frames("toy/train/caf\u00e9/r\u00e9cit.wav") == 5000
 
 
+def test_a_number_in_a_name_is_no_suffix_and_blanks_at_its_ends_may_be_lost(tmp_path: Path) -> None:
+    for name in ("take.wav", "kettle.wav", " rain.wav"):
+        write(tmp_path / name, noise(5000), 32_000)
+    folder = Folder(tmp_path)
+    assert folder.find("take.3") is None and folder.find("take.flac") == tmp_path / "take.wav"
+    assert folder.find(" kettle.wav") == tmp_path / "kettle.wav"
+    assert folder.find("rain.wav") == tmp_path / " rain.wav"
+
+
 class Recording(Folder):
     """A folder that notes what is read, and kills its process at one clip."""
 

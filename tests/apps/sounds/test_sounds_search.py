@@ -193,6 +193,14 @@ def test_what_lay_on_a_disk_that_is_away_is_kept_and_told(folder, tmp_path, how)
     ]
 
 
+def test_copies_of_a_file_are_one_hit(folder):
+    for number in range(12):
+        shutil.copy(folder / "middle.ogg", folder / f"copy {number}.ogg")
+    index, _, model = update(folder)
+    hits = best_hits(index, model.text("middle"), 10)
+    assert len(hits) == 4  # the files of different content
+
+
 def test_a_result_in_a_long_file_names_the_time(tmp_path, monkeypatch):
     parts = [tone("low", 30, 32000), tone("high", 20, 32000), tone("middle", 12, 32000)]
     soundfile.write(tmp_path / "walk.wav", np.concatenate(parts), 32000)
