@@ -32,7 +32,8 @@ _REASONING = re.compile(
 )
 _ANSWER = re.compile(
     r"^[\W_]*(?:(?:here(?:'s| is) (?:my|the) (?:final )?(?:response|answer)|(?:the |my )?"
-    r"(?:final )?(?:answers?|responses?|captions?|outputs?|results?)|final)[*_ ]*:|done thinking\.$)",
+    r"(?:final )?(?:answers?|responses?|captions?|outputs?|results?)|final)[*_ ]*:"
+    r"|done thinking\.$)",
     re.IGNORECASE | re.MULTILINE,
 )
 """Headings of thoughts, and of what is meant behind them."""

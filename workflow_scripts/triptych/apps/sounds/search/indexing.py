@@ -155,19 +155,7 @@ def update_index(
     known = {entry.path: entry for entry in earlier.entries} if earlier else {}
     by_content = {entry.sha256: entry for entry in known.values() if entry.sha256}
     paths = sound_files(folder) if paths is None else paths
-    entries: dict[str, Entry] = {
-        path: replace(known[path], problem=reason)
-        for path in sorted(set(known) - set(paths))
-        if (reason := _away(folder, path))
-    }
-    fresh: list[Entry] = []
-    for path in paths:
-        was, entry = known.get(path), _looked_at(folder, path)
-        same = was and (was.size, was.modified_ns) == (entry.size, entry.modified_ns)
-        if was and same and not was.problem:
-            entries[path] = was
-        else:
-            fresh.append(entry)
+    entries, fresh = _compared(folder, paths, known)
     removed = len(set(known) - set(paths) - set(entries))
     kept, moved, stopped = len(entries), 0, None
 
@@ -205,6 +193,26 @@ def update_index(
     index = current(finished)
     new = sum(len(entry.embeddings) > 0 for entry in entries.values()) - kept - moved
     return index, Update(new, kept, moved, removed, stopped)
+
+
+def _compared(
+    folder: Path, paths: Sequence[str], known: Mapping[str, Entry]
+) -> tuple[dict[str, Entry], list[Entry]]:
+    """Earlier entries that stay as they are or cannot be looked at now, and those to be heard."""
+    entries = {
+        path: replace(known[path], problem=reason)
+        for path in sorted(set(known) - set(paths))
+        if (reason := _away(folder, path))
+    }
+    fresh: list[Entry] = []
+    for path in paths:
+        was, entry = known.get(path), _looked_at(folder, path)
+        same = was and (was.size, was.modified_ns) == (entry.size, entry.modified_ns)
+        if was and same and not was.problem:
+            entries[path] = was
+        else:
+            fresh.append(entry)
+    return entries, fresh
 
 
 def _away(folder: Path, path: str) -> str:
