@@ -141,10 +141,14 @@ def test_what_is_no_named_kind_is_probed_and_what_is_not_read_is_counted(folder,
 
 def test_one_damaged_file_ends_nothing(folder):
     """As of damaged FLVs, in which tracks appear that the header doesn't name."""
-    encode(folder / "film.flv", tone("low", 6), 44_100, "libmp3lame", bit_rate=64_000)
-    whole = (folder / "film.flv").read_bytes()
-    video = whole.index(b"\x08", 4000)  # the tag of a packet of sound; 9 is one of a picture
-    (folder / "film.flv").write_bytes(whole[:video] + b"\x09" + whole[video + 1 :])
+    encode(folder / "film.flv", tone("low", 20), 44_100, "libmp3lame", bit_rate=64_000)
+    whole = bytearray((folder / "film.flv").read_bytes())
+    place = 13
+    while place < len(whole) * 0.8:  # from packet to packet
+        place += 15 + int.from_bytes(whole[place + 1 : place + 4], "big")
+    assert whole[place] == 8  # of sound; 9 is a picture's
+    whole[place], whole[place + 11] = 9, 0x12
+    (folder / "film.flv").write_bytes(whole)
     caf = b"caff\0\1\0\0desc" + (32).to_bytes(8, "big") + np.random.default_rng(0).bytes(9000)
     (folder / "garbage.caf").write_bytes(caf)
     index, told, _ = update(folder)
