@@ -130,6 +130,7 @@ def test_words_that_look_like_numbering_stay():
         ("Vary the sentence length, but not the dog.", "no caption (Vary)"),
         ("Der Hund barks loudly near the road.", "not an English sentence (der)"),
         ("Hundo bojas dufoje apud vojo.", "not an English sentence"),
+        ("A chuva cai nas telhas as portas rangem.", "not an English sentence (nas)"),
         ("Birds chirp loudly.", None),
         ("A record player crackles at an unheard-of pace.", None),
         ("Rain pours while Mr. Smith's dog barks.", None),
@@ -194,7 +195,15 @@ def test_thoughts_in_any_tags_are_dropped(opens, closes, answer):
 LIST = numbered(GOOD)
 OTHERS = {
     "thought after": (f"{LIST}\n<think>\n{numbered(NOTES)}\n</think>", 5),
-    "two lists": (f"**Thinking Process:**\n\n{numbered(NOTES)}\n\n**Final Answer:**\n\n{LIST}", 0),
+    "headings": (f"**Thinking Process:**\n\n{numbered(NOTES)}\n\n**Final Answer:**\n\n{LIST}", 5),
+    "two lists": (f"{numbered(NOTES)}\n\n{LIST}", 0),
+    "Granite's": (
+        "Here is my thought process:\n" + "\n".join(NOTES) + "\n\nHere is my response:\n"
+        "" + "\n".join(GOOD),
+        5,
+    ),
+    "Ollama's": ("Thinking...\n" + "\n".join(NOTES) + "\n...done thinking.\n\n" + LIST, 5),
+    "reasoning in one line": (f"Reasoning: {NOTES[0]}.\n{NOTES[1]}.\nFinal answer:\n{LIST}", 5),
     "json of thoughts alone": ('{"steps": ["The dog is near the cars", "Cars pass by it"]}', 0),
     "json that was cut off": (json.dumps({"captions": GOOD})[:170], 0),
     "musing": ("1. I will put the dog at the beginning\n2. Wait, the dog barks near the road", 0),

@@ -50,7 +50,12 @@ def test_captions_are_grouped_into_clips_in_both_layouts_alike(folder, tmp_path)
 
 
 @pytest.mark.parametrize(
-    "name", ["abcdefghijk_30.flac", "Yabcdefghijk.m4a", "train/abcdefghijk.webm", "deep/er/11.ogg"]
+    "name",
+    [
+        *("abcdefghijk_30.flac", "Yabcdefghijk.m4a", "train/abcdefghijk.webm", "deep/er/11.ogg"),
+        *("Yabcdefghijk_30.000_40.000.wav", "abcdefghijk_000030.flac", "x [abcdefghijk] 30.0.mp3"),
+        *("abcdefghijk_30000_40000.wav", "audio-abcdefghijk.opus"),
+    ],
 )
 def test_sound_files_are_found_by_every_usual_name(folder, tmp_path, name):
     sound = tmp_path / "sounds" / name
@@ -58,6 +63,27 @@ def test_sound_files_are_found_by_every_usual_name(folder, tmp_path, name):
     sound.touch()
     clips = read_audiocaps(folder, tmp_path / "sounds").clips.set_index("clip")
     assert clips.loc["audiocaps/train/Yabcdefghijk.wav", "path"] == name
+
+
+def test_another_excerpt_of_the_video_is_not_taken_and_what_was_looked_for_is_said(
+    folder, tmp_path, caplog
+):
+    for name in ("abcdefghijk_50.wav", "-_Yabcdefgh_0.wav"):
+        files.write_rows(tmp_path / "sounds" / name, ["x"], [])
+    paths = read_audiocaps(folder, tmp_path / "sounds").clips.set_index("clip")["path"]
+    assert paths["audiocaps/train/Yabcdefghijk.wav"] == "train/Yabcdefghijk.wav"
+    assert paths["audiocaps/train/Y-_Yabcdefgh.wav"] == "-_Yabcdefgh_0.wav"
+    assert "train.csv: 1 of 2 clips" in caplog.text and "abcdefghijk from 30 s" in caplog.text
+
+
+def test_tables_with_other_suffixes_empty_captions_and_fractions_are_read(tmp_path):
+    numbered = ["file_name", "caption_1", "caption_2"]
+    files.write_rows(tmp_path / "train.csv", numbered, [["Yabcdefghijk.flac", "A dog", ""]])
+    files.write_rows(tmp_path / "val.csv", HEADER, [["21", "Yvwxyz01234", "30.0", "first"]])
+    files.write_rows(tmp_path / "sounds" / "Yvwxyz01234_30.wav", ["x"], [])
+    tables = read_audiocaps(tmp_path, tmp_path / "sounds")
+    assert tables.captions["caption"].tolist() == ["A dog", "first"]
+    assert tables.clips["path"].tolist() == ["train/Yabcdefghijk.wav", "Yvwxyz01234_30.wav"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
@@ -68,6 +94,16 @@ def test_tables_that_a_spreadsheet_wrote_are_read(folder, tmp_path, encoding, de
         path = other / f"{split}.csv"
         files.write_rows(path, HEADER, rows, encoding=encoding, delimiter=delimiter)
     assert read_audiocaps(other).captions.equals(read_audiocaps(folder).captions)
+
+
+def test_a_separators_own_line_a_nul_and_old_line_ends_are_read(folder, tmp_path):
+    text = (folder / "val.csv").read_text().replace("\r", "")
+    assert ";" not in text
+    text = "sep=;\n" + text.replace(",", ";").replace("other", "ot\0her")
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "val.csv").write_text(text.replace("\n", "\r"), newline="")
+    captions = read_audiocaps(tmp_path / "one").captions
+    assert captions["caption"].tolist() == ["first", "second", "other"]
 
 
 # cdjkim/audiocaps, dataset 2.0: a caption goes on in a row of its own.

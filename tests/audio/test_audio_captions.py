@@ -18,7 +18,7 @@ from chat_server import GOOD, KEY, Reply, completion, error, numbered, serving
 
 from triptych.audio.captions.asking import Asker, BudgetReached
 from triptych.audio.captions.rules import Rejected
-from triptych.audio.captions.service import IN_A_ROW, Service, ServiceError
+from triptych.audio.captions.service import IN_A_ROW, Service, ServiceError, stated_wait
 from triptych.audio.captions.settings import caption_prompt, check_captions
 from triptych.audio.captions.stage import (
     JUDGED,
@@ -110,7 +110,7 @@ def test_five_captions_for_each_caption_of_the_chosen_splits_are_asked_for_once(
         ]
         assert read(tmp_path, "rejected").empty
         assert dict(read(tmp_path, "usage").iloc[0]) == {
-            **{"backend": "openai", "model": "gpt-3.5-turbo", "requests": str(8 - cached)},
+            **{"backend": "openai", "model": "gpt", "requests": str(8 - cached)},
             **{"cached": str(cached), "repaired": "0", "rejected": "0", "input_tokens": "1120"},
             **{"output_tokens": "760", "cost": "0.0017", "currency": "USD", "captions": "40"},
         }
@@ -181,6 +181,12 @@ PASSING = {
     "cut": Reply(200, WHOLE[:150]),
     "html": Reply(200, "<html><body>Gateway busy</body></html>"),
     "blanks": Reply(200, "\n\n   \n"),
+    "no text": completion("", "stop"),
+    "thoughts alone": completion(None, reasoning_content=numbered(GOOD)),
+    "529": error(529, "Overloaded"),
+    "firewall": Reply(403, "<html>Just a moment...</html>"),
+    "in milliseconds": Reply(429, "", {"retry-after-ms": "300"}),
+    "of OpenAI": Reply(429, "", {"x-ratelimit-reset-requests": "300ms"}),
 }
 
 
@@ -194,6 +200,104 @@ def test_a_fault_that_passes_is_tried_again_whatever_its_status(tmp_path, server
     assert list(read(tmp_path, "variations")["caption"]) == GOOD
 
 
+TROUBLES = {
+    "429": error(429, "Rate limit exceeded: free-models-per-min."),
+    "403 rate limit": error(403, "Rate limit exceeded: free-models-per-min."),
+    "inner 429": Reply(200, {"error": {"message": "slow down", "code": 429}}),
+    "silence": Reply(wait=0.6),
+    "firewall": Reply(403, "<html>Just a moment...</html>"),
+}
+
+
+@pytest.mark.parametrize("trouble", TROUBLES.values(), ids=TROUBLES)
+def test_a_services_trouble_is_no_prompts_fault_while_others_are_answered(
+    tmp_path, server, ask, trouble
+):
+    good = completion(numbered(GOOD))
+    server.answer = lambda prompt, n: trouble if "number 2 b" in prompt and n <= 4 else good
+    server.delay = 0.15  # so that others are answered until the end
+    ask(24, attempts=3, open_requests=2, timeout_seconds=0.4)
+    assert len(read(tmp_path, "variations")) == 120 and read(tmp_path, "rejected").empty
+
+
+def test_a_limit_closes_one_gate_for_all_threads_and_costs_no_caption(tmp_path, server, ask):
+    """Four requests in any half second."""
+    times: list[float] = []
+    refused = []
+
+    def answer(prompt, n):
+        now = time.monotonic()
+        if sum(now - 0.5 < moment for moment in times) >= 4:
+            refused.append(now)
+            return error(429, "Rate limit exceeded")
+        times.append(now)
+        return completion(numbered(GOOD))
+
+    server.answer = answer
+    ask(24, attempts=4, open_requests=8)
+    assert len(read(tmp_path, "variations")) == 5 * 24 and read(tmp_path, "rejected").empty
+    assert len(refused) < 80
+
+
+def test_an_answer_without_text_is_kept_for_no_later_run(tmp_path, server, ask):
+    good = completion(numbered(GOOD))
+    server.answer = lambda prompt, n: completion("") if "number 2" in prompt else good
+    ask(4, attempts=2)
+    [row] = read(tmp_path, "rejected").to_dict("records")
+    assert "without text" in row["problem"] and kept(tmp_path) == 3
+    # What lies there of an earlier version counts as little.
+    record = json.loads((tmp_path / "cache" / "answers.jsonl").read_text().splitlines()[1])
+    record["request"]["prompt"] = next(p for p in server.prompts if "number 2" in p)
+    record["answer"]["text"] = ""
+    with (tmp_path / "cache" / "answers.jsonl").open("a") as stream:
+        stream.write("\n" + json.dumps(record))
+    server.answer = lambda prompt, n: good
+    ask(4, attempts=2)
+    assert len(read(tmp_path, "variations")) == 20 and len(server.prompts) == 6
+
+
+def test_answers_without_text_count_in_the_budget(tmp_path, server, ask):
+    a_cent_a_token = {"input": 0.0, "output": 10_000.0, "currency": "USD"}
+    server.answer = lambda prompt, n: completion("", tokens=100)
+    with pytest.raises(BudgetReached):
+        ask(1, prices=a_cent_a_token, parameters={"max_tokens": 100}, budget=2.5, attempts=9)
+    assert len(server.prompts) <= 3
+
+
+def test_the_model_that_answered_is_recorded_and_another_one_told_once(
+    tmp_path, server, ask, caplog
+):
+    ask(3, model="gpt-large")
+    assert read(tmp_path, "usage").iloc[0]["model"] == "gpt"
+    assert caplog.text.count("gpt-large was asked, and gpt answered") == 1
+    caplog.clear()
+    ask(3, model="GP")  # a name without its version
+    assert "was asked" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"Retry-After": "3"}, 3),
+        ({"retry-after-ms": "1500", "retry-after": "2"}, 1.5),
+        ({"Retry-After": "Thu, 01 Jan 2026 00:00:30 GMT"}, 30),
+        ({"Retry-After": "Wed, 31 Dec 2025 00:00:30 GMT"}, 0),
+        ({"X-RateLimit-Reset": "1767225645"}, 45),
+        ({"X-RateLimit-Reset": "1767225645000"}, 45),
+        ({"x-ratelimit-reset": "12.5"}, 12.5),
+        ({"x-ratelimit-reset-requests": "6m0s"}, 360),
+        ({"x-ratelimit-reset-tokens": "20ms"}, 0.02),
+        ({"Retry-After": "soon"}, 0),
+        ({}, 0),
+    ],
+)
+def test_a_wait_is_read_in_every_form_that_services_have(headers, seconds):
+    now = 1_767_225_600.0  # 2026-01-01
+    assert stated_wait(headers, "", now) == pytest.approx(seconds)
+    inner = json.dumps({"error": {"code": 429, "metadata": {"headers": headers}}})
+    assert stated_wait({}, inner, now) == pytest.approx(seconds)
+
+
 @pytest.mark.parametrize(
     ("fault", "requests", "says"),
     [
@@ -201,8 +305,10 @@ def test_a_fault_that_passes_is_tried_again_whatever_its_status(tmp_path, server
         (error(429, "You exceeded it", "insufficient_quota"), 1, "insufficient_quota"),
         (error(404, "The model `gpt` does not exist", "model_not_found"), 1, "model_not_found"),
         (error(400, "Unsupported parameter: 'temperature'"), IN_A_ROW, "Unsupported parameter"),
-        (error(502, "bad gateway"), 2 * IN_A_ROW, "502: .*bad gateway"),
-        (Reply(200, "<html><b>Gateway</b> busy</html>"), 2 * IN_A_ROW, "Gateway busy"),
+        (error(502, "bad gateway"), 2, "502: .*bad gateway"),
+        (Reply(200, "<html><b>Gateway</b> busy</html>"), 2, "Gateway busy"),
+        (completion("", "stop"), 2 * IN_A_ROW, r"without text \(finish reason stop\)"),
+        (completion(None, "length"), IN_A_ROW, r"length\).*max_completion_tokens"),
         (Reply(429, "", {"Retry-After": "600"}), 1, r"after 600 seconds \(Retry-After"),
     ],
 )
@@ -285,7 +391,6 @@ def test_half_a_line_of_a_killed_run_spoils_no_answer_of_another_process(tmp_pat
 WRONG = {
     "refusals": (completion("I'm sorry, but I can't help with that."), "no caption"),
     "refused by schema": (completion(None, refusal="I can't help."), r"\(refusal\)"),
-    "thoughts alone": (completion(None, reasoning_content=numbered(GOOD)), "0 of 5 captions"),
 }
 
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import av
 import numpy as np
 import pytest
+import soundfile
 from sound_files import (
     damaged,
     encode,
@@ -85,7 +87,7 @@ READ_TO_THE_END = {
     "unknown.flac": lambda p: without_length(write(p, rising(0, 6, 32_000), 32_000)),
     "piped.wav": lambda p: wav(p, 0xFFFFFFFF),
     "piped by sox.wav": lambda p: wav(p, 0x7FFFF000),
-    "stated too short.wav": lambda p: wav(p, 100_000),
+    "stated as nothing.wav": lambda p: wav(p, 0),
     "a chunk behind.wav": lambda p: joined(p, wav(p, 384_000), b"LIST\4\0\0\0abcd"),
 }
 
@@ -101,6 +103,35 @@ def test_a_sound_is_read_to_the_end_of_its_data(tmp_path: Path, name: str) -> No
     assert times_heard(window, (0.0, 1.0)) == pytest.approx(
         times_heard(whole, (4.0, 5.0)), abs=0.02
     )
+
+
+NOISE = np.random.default_rng(0).bytes(64_000)
+
+
+@pytest.mark.parametrize("behind", [NOISE, b"LIST" + NOISE[:99], b"\xff\xd8\xff\xe0" + NOISE])
+@pytest.mark.parametrize("size", [384_000, 383_999])
+def test_what_stands_behind_a_wavs_data_is_no_sound(
+    tmp_path: Path, behind: bytes, size: int
+) -> None:
+    """Another file on a memory card, a cover, a chunk whose pad byte is missing."""
+    path = joined(tmp_path / "a.wav", wav(tmp_path / "b.wav", size), behind)
+    expected = soundfile.read(tmp_path / "b.wav", dtype="float32")[0][: size // 2]
+    np.testing.assert_array_equal(read_audio(path)[: size // 2], expected)
+    assert len(read_audio(path)) <= 192_000
+
+
+@pytest.mark.parametrize("kind", ["RF64", "BW64", "AVI"])
+def test_a_cut_file_with_a_length_is_told(tmp_path: Path, kind: str) -> None:
+    if kind == "AVI":
+        path = encode(tmp_path / "a.avi", rising(0, 6, 32_000), 32_000, "pcm_s16le")
+    else:
+        path = write(tmp_path / "a.rf64", rising(0, 6, 32_000), 32_000, "PCM_16")
+        path.write_bytes(path.read_bytes().replace(b"RF64", kind.encode(), 1))
+    assert len(read_audio(path)) == 192_000
+    os.truncate(path, path.stat().st_size // 2)
+    problems: list[str] = []
+    assert sum(map(len, readable(stream_audio(path), problems))) == pytest.approx(96_000, rel=0.05)
+    assert re.search("truncated, .* of 6.0 s are there", *problems)
 
 
 def test_a_wav_of_more_than_4_gb_is_read_behind_them(tmp_path: Path) -> None:
@@ -169,6 +200,38 @@ def test_of_a_films_sounds_the_one_that_players_choose_is_heard(tmp_path: Path) 
     assert spectrum.argmax() == 400
 
 
+def test_where_the_first_track_is_silent_another_one_is_taken_and_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As of a camera whose first microphone isn't plugged in."""
+    with av.open(str(tmp_path / "a.mov"), "w") as container:
+        streams = [container.add_stream("pcm_s16le", rate=8000, layout="mono") for _ in range(2)]
+        for stream, amplitude in zip(streams, (0.0, 0.5), strict=True):
+            samples = (32767 * tone(2.0, 8000, amplitude)).astype(np.int16)
+            frame = av.AudioFrame.from_ndarray(samples[None], "s16", "mono")
+            frame.rate, frame.pts = 8000, 0
+            container.mux([*stream.encode(frame), *stream.encode(None)])
+    assert np.abs(np.fft.rfft(read_audio(tmp_path / "a.mov")[:32_000])).argmax() == 440
+    assert "a.mov: track 0 is silent; track 1 is taken" in caplog.text
+
+
+def test_a_broadcast_whose_tracks_change_their_numbers_is_read_to_its_end(tmp_path: Path) -> None:
+    parts = [
+        encode(
+            tmp_path / f"{pid}.ts",
+            rising(begin, begin + 6, 48_000),
+            48_000,
+            "mp2",
+            bit_rate=192_000,
+            mpegts_start_pid=str(pid),
+        )
+        for begin, pid in ((0, 256), (6, 512))
+    ]
+    read = read_audio(joined(tmp_path / "a.ts", *parts))
+    starts = (1.0, 4.0, 8.0, 11.0)
+    assert times_heard(read, starts) == pytest.approx(starts, abs=0.2)
+
+
 @pytest.mark.parametrize(
     ("name", "codec", "form"),
     [
@@ -192,6 +255,19 @@ def test_damage_in_the_middle_is_passed_over_and_told_in_seconds(
     assert told and 0.01 < float(told[1]) < 5.5 and float(told[2]) == pytest.approx(20, abs=0.3)
     assert times_heard(whole, (5.0, 18.0)) == pytest.approx((5, 18), abs=0.35)
     assert capfd.readouterr() == ("", "")  # no decoder's own messages
+
+
+def test_a_damaged_clock_makes_no_hours_of_seconds(tmp_path: Path) -> None:
+    """An AVI whose header gives each packet two seconds or 2,000."""
+    for scale in (1 << 8, 1 << 15):
+        path = encode(tmp_path / "a.avi", rising(0, 3, 16_000), 16_000, "pcm_s16le")
+        data = bytearray(path.read_bytes())
+        place = data.index(b"strh") + 8 + 20  # dwScale
+        assert struct.unpack_from("<II", data, place) == (1, 16_000)
+        struct.pack_into("<I", data, place, scale)
+        path.write_bytes(data)
+        assert times_heard(read_audio(path), (1.0,)) == pytest.approx([1.0], abs=0.05)
+        assert len(read_audio(path)) < 4 * 32_000
 
 
 def silent_film(path: Path) -> None:

@@ -91,6 +91,34 @@ def test_channels_of_opposite_phase_give_the_louder_one_and_say_so(
     assert "opposite.wav: its channels cancel each other" in caplog.text
 
 
+@pytest.mark.parametrize("begins_silent", [False, True])
+@pytest.mark.parametrize("addition", ["offset", "hum"])
+def test_neither_an_offset_nor_hum_hides_opposite_phases(
+    tmp_path: Path, addition: str, begins_silent: bool
+) -> None:
+    loud = noise(6 * 32_000)
+    loud[: begins_silent * 4 * 32_000] = 0
+    same = 0.05 if addition == "offset" else tone(6, 32_000, 0.4, 50.0)
+    path = write(tmp_path / "a.wav", np.stack([same - 0.9 * loud, same + loud], 1) / 2, 32_000)
+    expected = soundfile.read(path, dtype="float32")[0][:, 1]
+    np.testing.assert_array_equal(read_audio(path)[-64_000:], expected[-64_000:])
+    stereo = np.stack([noise(64_000), noise(64_000, 1)], 1)  # of a wide recording the mean stays
+    wide = read_audio(write(tmp_path / "b.wav", stereo, 32_000))
+    np.testing.assert_allclose(wide, stereo.mean(1), atol=1e-4)
+
+
+def test_samples_that_are_no_numbers_are_silent_and_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    samples = tone(3, 44_100)
+    samples[44_100] = np.nan
+    samples[50_000] = np.inf
+    read = read_audio(write(tmp_path / "nan.wav", samples, 44_100, "FLOAT"))
+    assert len(read) == 96_000 and np.isfinite(read).all()
+    assert np.abs(read - tone(3, 32_000))[40_000:].max() < 1e-3
+    assert "nan.wav: some samples are no numbers" in caplog.text
+
+
 def test_a_flac_without_any_samples_is_told(tmp_path: Path) -> None:
     """As six of WavCaps' are."""
     with pytest.raises(AudioProblem, match=r"empty\.flac: holds no samples"):

@@ -68,6 +68,37 @@ def test_clips_and_windows_of_them_come_back_within_half_a_step(
 
 
 @both_kinds
+def test_floating_point_above_full_scale_is_scaled_and_told_and_one_nan_costs_no_clip(
+    tmp_path: Path, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    loud = 3 * noise(64_000)
+    write(tmp_path / "loud.wav", loud, 32_000, "FLOAT")
+    damaged = noise(64_000)
+    damaged[1000] = np.nan
+    write(tmp_path / "nan.wav", damaged, 32_000, "DOUBLE")
+    store = convert(Folder(tmp_path), ["loud.wav", "nan.wav"], tmp_path / "shards", kind)
+    expected = loud / np.abs(loud.astype(np.float32)).max()
+    assert np.abs(store.read("toy/train/loud.wav") - expected).max() <= 1.01 * STEP
+    assert "loud.wav: exceeds full scale" in caplog.text
+    assert store.frames("toy/train/nan.wav") == 64_000
+    np.testing.assert_allclose(
+        store.read("toy/train/nan.wav")[2000:], damaged[2000:], atol=0.51 * STEP
+    )
+
+
+def test_a_whole_video_is_no_clip_of_audiocaps_and_is_listed(tmp_path: Path) -> None:
+    for name, seconds in (("clip.wav", 10), ("video.wav", 30)):
+        write(tmp_path / name, noise(seconds * 32_000), 32_000)
+    clips = pd.DataFrame({"path": ["clip.wav", "video.wav"]})
+    clips["clip"] = "audiocaps/train/" + clips["path"]
+    target = tmp_path / "shards"
+    write_shards(clips, Folder(tmp_path), target, "int16", checkpoint=tmp_path / "room")
+    assert list(ClipStore([target])) == ["audiocaps/train/clip.wav"]
+    [problem] = pd.read_csv(target / "problems.csv")["problem"]
+    assert "30 s" in problem and "start_time" in problem
+
+
+@both_kinds
 def test_sixteen_bits_at_32_khz_pass_unchanged(tmp_path: Path, kind: str) -> None:
     samples = np.random.default_rng(0).integers(-32768, 32768, 20_000).astype(np.int16)
     soundfile.write(tmp_path / "all.wav", samples, 32_000)
@@ -93,6 +124,15 @@ def test_a_clip_is_found_in_another_format_and_form_of_unicode(tmp_path: Path) -
     (tmp_path / "cafe\u0301" / "re\u0301cit.json").write_text("{}")
     store = convert(Folder(tmp_path), ["caf\u00e9/r\u00e9cit.wav"], tmp_path / "out", "int16")
     assert store.frames("toy/train/caf\u00e9/r\u00e9cit.wav") == 5000
+
+
+def test_a_number_in_a_name_is_no_suffix_and_blanks_at_its_ends_may_be_lost(tmp_path: Path) -> None:
+    for name in ("take.wav", "kettle.wav", " rain.wav"):
+        write(tmp_path / name, noise(5000), 32_000)
+    folder = Folder(tmp_path)
+    assert folder.find("take.3") is None and folder.find("take.flac") == tmp_path / "take.wav"
+    assert folder.find(" kettle.wav") == tmp_path / "kettle.wav"
+    assert folder.find("rain.wav") == tmp_path / " rain.wav"
 
 
 class Recording(Folder):

@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from retrieval_runs import PAIRS, clip_ids, study
 
-from triptych.audio.embedding_files import read_embeddings
+from triptych.audio.embedding_files import Split, read_embeddings
+from triptych.audio.scoring import submission
 from triptych.audio.scoring.submission import submitted_systems, write_submissions
 
 MEMBERS = [list(PAIRS[0]), list(PAIRS[2])]
@@ -24,6 +26,21 @@ def test_the_four_systems_are_those_of_section_4(systems):
         ["n-bert/all/finetuned/gpt-seed0"],
         ["n-bert/all/pretrained"],
     ]
+
+
+def test_of_fewer_than_ten_clips_all_are_listed_and_the_rest_is_empty(tmp_path, monkeypatch):
+    split = Split(
+        np.array(["c/challenge/a.wav", "c/challenge/b.wav"]),
+        np.eye(2, 3, dtype=np.float32),
+        np.array(["rain"]),
+        np.array([""]),
+        np.array([[0.1, 1, 0]], np.float32),
+    )
+    monkeypatch.setattr(submission, "read_embeddings", lambda path: {"challenge": split})
+    clips = pd.DataFrame({"clip": split.clips, "path": ["a.wav", "b.wav"]})
+    write_submissions([({"folder": "x"},)], [tmp_path / "s.csv"], clips)
+    [row] = pd.read_csv(tmp_path / "s.csv", dtype=str, keep_default_na=False).to_numpy().tolist()
+    assert row == ["rain", "b.wav", "a.wav", *[""] * 8]
 
 
 def test_each_query_lists_its_ten_best_files_by_the_mean_of_the_members_best_first(

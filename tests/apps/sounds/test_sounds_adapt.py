@@ -99,6 +99,21 @@ def test_files_are_named_below_the_folder_or_absolutely_and_copies_are_one(tmp_p
     assert (high.path, high.captions) == (decomposed, ("high",))
 
 
+def test_captions_that_the_model_reads_alike_are_one_query_with_all_its_recordings():
+    spellings = ["A dog barks", "a dog barks.", "A dog, barks!", "a  dog barks", "Rain falls."]
+    vectors = np.array([[1, 0, 0]] * 4 + [[0, 1, 0]], np.float16)
+    entries = [
+        Entry(f"{n}.wav", 1, 1, str(n), embeddings=vector[None]) for n, vector in enumerate(vectors)
+    ]
+    captions = {f"{n}.wav": [text] for n, text in enumerate(spellings)}
+    held_out = HeldOut(recordings_of(Index(Path(), "", "", 1.0, entries), captions))
+    texts = {"A dog barks": torch.tensor([1.0, 0, 0]), "Rain falls.": torch.tensor([0, 1.0, 0])}
+    assert held_out.captions == list(texts)
+    scores = held_out.scores(texts, (torch.eye(3), torch.eye(3)))
+    table = held_out.compare(scores, scores).set_index("metric")
+    assert table.loc["map_at_10", "before"] == 1.0  # of a perfect model
+
+
 NONE = torch.zeros(1, 1)
 
 

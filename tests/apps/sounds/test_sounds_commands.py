@@ -141,6 +141,7 @@ def test_what_cannot_be_done_is_said_with_what_to_do(sounds, monkeypatch, comman
     ("asked", "said"),
     [
         ([" "], "TEXT is empty"),
+        (["?!"], "no word"),
         (["--like", "absent.wav"], "no such file"),
         (["--like", "/dev/zero"], "a device"),
     ],

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import soundfile
 from small_sounds import PitchModel, tone, write_sound
+from sound_files import encode, rising
 
 from triptych.apps.sounds.search.index import NAME, Index, index_path, read_index, write_index
 from triptych.apps.sounds.search.indexing import segments, sound_files, update_index
@@ -103,16 +104,105 @@ def cut(samples: np.ndarray, seconds: float, block: int = 5_000):
     return list(segments(blocks, seconds))
 
 
-def test_the_last_segment_ends_with_the_sound_and_a_short_rest_is_left_out():
+def test_the_last_segment_ends_with_the_sound_and_an_encoders_padding_is_left_out():
     samples = np.arange(32000 * 10, dtype=np.float32)
     whole = cut(samples[: 8 * 32000], 4.0)
     assert np.array_equal(np.concatenate([part for _, part in whole]), samples[: 8 * 32000])
-    found = cut(samples[: round(9.5 * 32000)], 4.0)
-    assert [start for start, _ in found] == [0, 4, 5.5]
-    for start, waveform in found:
-        assert waveform[0] == start * 32000 and len(waveform) == 4 * 32000
-    assert [start for start, _ in cut(samples[: round(8.9 * 32000)], 4.0)] == [0, 4]
+    for seconds in (9.5, 8.9, 8.1):
+        found = cut(samples[: round(seconds * 32000)], 4.0)
+        assert [start for start, _ in found] == [0, 4, seconds - 4]
+        for start, waveform in found:
+            assert waveform[0] == start * 32000 and len(waveform) == 4 * 32000
+    assert [start for start, _ in cut(samples[: round(8.03 * 32000)], 4.0)] == [0, 4]
     assert cut(samples[:0], 4.0) == []
+
+
+def test_an_event_in_the_last_second_is_found(tmp_path):
+    quiet = np.zeros(32000 * 10, np.float32)
+    soundfile.write(tmp_path / "late.wav", np.concatenate([quiet, tone("high", 0.9, 32000)]), 32000)
+    index, _, model = update(tmp_path)
+    assert best_hits(index, model.text("high"), 1)[0].score > 0.99
+
+
+def test_what_is_no_named_kind_is_probed_and_what_is_not_read_is_counted(folder, caplog):
+    caplog.set_level("INFO")
+    samples = rising(0, 2, 48_000)
+    encode(folder / "film.vob", samples, 48_000, "ac3", "vob")
+    encode(folder / "a program stream", samples, 48_000, "ac3", "vob")
+    head = b"NIST_1A\n   1024\nchannel_count -i 1\nsample_rate -i 16000\nsample_n_bytes -i 2\n"
+    head += b"sample_byte_format -s2 01\nsample_coding -s3 pcm\nsample_count -i 16000\nend_head\n"
+    (folder / "sphere.dat").write_bytes(head.ljust(1024) + bytes(32_000))
+    (folder / "random").write_bytes(np.random.default_rng(0).bytes(50_000))
+    np.save(folder / "array.npy", samples)
+    own = ["UPPER.MP3", "a low one.wav", "deep/er/high.flac", "middle.ogg"]
+    assert sound_files(folder) == sorted([*own, "film.vob", "a program stream", "sphere.dat"])
+    assert "3 files are not read as sound" in caplog.text and "1 .npy" in caplog.text
+
+
+def test_one_damaged_file_ends_nothing(folder):
+    """As of damaged FLVs, in which tracks appear that the header doesn't name."""
+    encode(folder / "film.flv", tone("low", 20), 44_100, "libmp3lame", bit_rate=64_000)
+    whole = bytearray((folder / "film.flv").read_bytes())
+    place = 13
+    while place < len(whole) * 0.8:  # from packet to packet
+        place += 15 + int.from_bytes(whole[place + 1 : place + 4], "big")
+    assert whole[place] == 8  # of sound; 9 is a picture's
+    whole[place], whole[place + 11] = 9, 0x12
+    (folder / "film.flv").write_bytes(whole)
+    caf = b"caff\0\1\0\0desc" + (32).to_bytes(8, "big") + np.random.default_rng(0).bytes(9000)
+    (folder / "garbage.caf").write_bytes(caf)
+    index, told, _ = update(folder)
+    assert told.new >= 4 and "film.flv" in paths(index)
+    assert "garbage.caf" in [entry.path for entry in index.problems]
+
+
+def test_an_error_of_the_model_leaves_what_was_done_and_what_was_known(folder):
+    class Failing(PitchModel):
+        def sounds(self, waveforms):
+            if len(self.heard) == 2:
+                raise RuntimeError("out of memory")
+            return super().sounds(waveforms)
+
+    saved: list[Index] = []
+    with pytest.raises(RuntimeError):
+        update_index(folder, None, MODEL, Failing, saved.append)
+    assert len(saved[-1].entries) == 2
+    index, _, _ = update(folder, saved[-1])
+    for path in paths(index):
+        os.utime(folder / path, (1, 1))
+    again, told, _ = update(folder, index, stop=lambda: "SIGTERM")
+    assert told.stopped and paths(again) == paths(index)  # none is confirmed, none forgotten
+    last, told, model = update(folder, again)
+    assert model.heard == [] and told.moved == 4 and paths(last) == paths(index)
+
+
+@pytest.mark.parametrize("how", ["link", "empty"])
+def test_what_lay_on_a_disk_that_is_away_is_kept_and_told(folder, tmp_path, how):
+    (tmp_path / "disk").mkdir()
+    shutil.move(folder / "deep" / "er", tmp_path / "disk" / "er")
+    if how == "link":
+        (folder / "deep" / "er").symlink_to(tmp_path / "disk" / "er")
+    else:
+        shutil.copytree(tmp_path / "disk" / "er", folder / "deep" / "er")
+    index, _, _ = update(folder)
+    if how == "link":
+        (tmp_path / "disk").rename(tmp_path / "away")
+    else:
+        (folder / "deep" / "er" / "high.flac").unlink()
+    again, told, _ = update(folder, index)
+    assert (told.removed, paths(again)) == (0, paths(index))
+    assert np.array_equal(again.embeddings, index.embeddings)
+    assert [(e.path, "deep/er is" in e.problem) for e in again.problems] == [
+        ("deep/er/high.flac", True)
+    ]
+
+
+def test_copies_of_a_file_are_one_hit(folder):
+    for number in range(12):
+        shutil.copy(folder / "middle.ogg", folder / f"copy {number}.ogg")
+    index, _, model = update(folder)
+    hits = best_hits(index, model.text("middle"), 10)
+    assert len(hits) == 4  # the files of different content
 
 
 def test_a_result_in_a_long_file_names_the_time(tmp_path, monkeypatch):

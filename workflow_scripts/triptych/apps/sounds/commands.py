@@ -174,7 +174,9 @@ def _index(options: argparse.Namespace) -> int:
     path = options.index or folder / NAME
     if path.suffix != ".npz":
         raise InputError(f"--index {path}: expected a file *.npz")
-    paths = sound_files(folder)
+    show_progress(options)
+    unread: list[str] = []
+    paths = sound_files(folder, unread)
     if not paths:
         raise InputError(f"{folder}: no sound files in it or below it")
     earlier = None if options.rebuild or not path.exists() else read_index(path)
@@ -186,7 +188,6 @@ def _index(options: argparse.Namespace) -> int:
     if not options.quiet and (warning := caution(model)):
         print(warning, file=sys.stderr)
     embedder = cache(lambda: _embedder(model, options.device))
-    show_progress(options)
     request = StopRequest()
     index, update = update_index(
         folder,
@@ -213,7 +214,7 @@ def _index(options: argparse.Namespace) -> int:
         return 130
     if says_model(text_folder(path)) != sha256:
         embedder().write_text(sha256, text_folder(path))
-    return 2 if index.problems else 0
+    return 2 if index.problems or unread else 0
 
 
 def _search(options: argparse.Namespace) -> int:

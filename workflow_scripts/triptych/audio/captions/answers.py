@@ -25,6 +25,18 @@ _FINAL = re.compile(
     r"<\|channel\|>\s*final.*?<\|message\|>|assistantfinal|assistant\s+final\b", re.DOTALL
 )
 """The beginnings of harmony's channels, with its special tokens or after a server removed them."""
+_REASONING = re.compile(
+    r"^[\W_]*(?:(?:here(?:'s| is) (?:my|the) (?:thought|thinking) process|(?:my )?(?:reasoning|"
+    r"thoughts?|thinking|analysis|drafts?|step)\b[^\n:]{0,30})[*_ ]*:|thinking\.\.\.$)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ANSWER = re.compile(
+    r"^[\W_]*(?:(?:here(?:'s| is) (?:my|the) (?:final )?(?:response|answer)|(?:the |my )?"
+    r"(?:final )?(?:answers?|responses?|captions?|outputs?|results?)|final)[*_ ]*:"
+    r"|done thinking\.$)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Headings of thoughts, and of what is meant behind them."""
 _TAG = re.compile(r"<\|[^|<>]{1,40}\|>|</?[a-z][^<>]{0,60}>", re.IGNORECASE)
 _THOUGHT_KEY = re.compile("think|thought|reason|analys|step|plan|note|explan|comment")
 
@@ -80,6 +92,9 @@ def _without_thoughts(text: str) -> str:
     if finals := list(_FINAL.finditer(text)):
         text = text[finals[-1].end() :]
     text = _ANALYSIS.sub("", text)
+    reasoning = _REASONING.search(text)
+    if reasoning and (meant := _ANSWER.search(text, reasoning.end())):
+        text = text[meant.end() :]
     answer: list[str] = []
     inside, start = False, 0
     for tag in _THOUGHT.finditer(text):

@@ -93,19 +93,19 @@ class Asker:
     def _ask(self, request: Request) -> Answer:
         if (reason := self._stop()) is not None:
             raise Stopped(reason)
-        price, budget = self._highest_price(request), self._settings["budget"]
+        price = self._highest_price(request)
         with self._lock:
-            committed = self.spent + self._reserved
-            if committed + price > budget:
-                raise BudgetReached(
-                    f"The budget of {budget:g} {self._settings['prices']['currency']} "
-                    f"(audio.captions.budget) does not allow the next request: {committed:.2f} are "
-                    f"spent or reserved, and it may cost {price:.2g}."
-                )
+            self._check_budget(price)
             self._reserved += price
+
+        def paid(lost: Answer) -> None:
+            with self._lock:
+                self.spent += self._price(lost.input_tokens, lost.output_tokens)
+                self._check_budget(0.0)
+
         answer = None
         try:
-            answer = self._service.complete(request)
+            answer = self._service.complete(request, paid)
         finally:
             with self._lock:  # one step, so that nothing counts twice
                 self._reserved -= price
@@ -114,6 +114,16 @@ class Asker:
                 if answer and answer.input_tokens:  # a refusal costs nothing and may pass
                     self._keep(request, answer)
         return answer
+
+    def _check_budget(self, price: float) -> None:
+        """Raise BudgetReached where a price is more than what is left."""
+        budget, committed = self._settings["budget"], self.spent + self._reserved
+        if committed + price > budget:
+            raise BudgetReached(
+                f"The budget of {budget:g} {self._settings['prices']['currency']} "
+                f"(audio.captions.budget) does not allow the next request: {committed:.2f} are "
+                f"spent or reserved, and it may cost {price:.2g}."
+            )
 
     def _keep(self, request: Request, answer: Answer) -> None:
         """Keep an answer; when this returns, it survives a kill."""
@@ -144,7 +154,9 @@ def read_answers(path: Path) -> dict[str, Answer]:
     for line in text.splitlines():
         try:
             record = json.loads(line)
-            answers[Request(**record["request"]).key] = Answer(**record["answer"])
+            answer = Answer(**record["answer"])
+            if answer.text.strip() or answer.withheld or answer.refused:  # else it is none
+                answers[Request(**record["request"]).key] = answer
         except (ValueError, KeyError, TypeError):
             continue  # half a line of a run that was killed
     return answers

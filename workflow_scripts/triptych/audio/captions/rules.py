@@ -68,6 +68,7 @@ FOREIGN = _words("""
     aus bei nach durch zwei hund le la les une du et est dans avec sur deux chien el los las
     una con por perro del il di sono nel che cane um uma com het een zijn op naar hond og
     som med det ett bir ve az egy yang dan di
+    nas nos dos das pela pelo pelas pelos ao aos uns umas pe ce se si cu prin spre
 """)
 """Function words of other languages, which no English caption holds."""
 

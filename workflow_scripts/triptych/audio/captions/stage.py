@@ -67,7 +67,7 @@ def write_captions(
     if settings["backend"] == "openai":
         written, costs = by_service(items, settings, stop)
         check_yield(written, settings)
-        model = settings["model"]
+        model = str(costs.pop("model"))
     else:
         assert published is not None
         written = published_captions(items, read_published(published), settings)
@@ -110,7 +110,7 @@ class YieldTooLow(InputError):
 
 def by_service(
     items: Sequence[Item], settings: Mapping[str, Any], stop: Callable[[], str | None]
-) -> tuple[list[Written], dict[str, float]]:
+) -> tuple[list[Written], dict[str, Any]]:
     """Ask a server for the captions of all items, once more where an answer broke the rules.
 
     Returns them with what they cost, by columns of USAGE. Raises ServiceError, BudgetReached,
@@ -157,6 +157,7 @@ def by_service(
         written[index] = chosen(items[index], 2)
     answers = asker.answers.values()
     return written, {
+        "model": _answering_models([answer.model for answer in answers], settings["model"]),
         "requests": asker.requested,
         "cached": asker.cached,
         "repaired": sum(not written[index].rejected for index in bad),
@@ -164,6 +165,18 @@ def by_service(
         "output_tokens": sum(answer.output_tokens for answer in answers),
         "cost": round(asker.spent, 6),
     }
+
+
+def _answering_models(named: Iterable[str], asked: str) -> str:
+    """The models that answered, by their servers' words; a warning where they are others."""
+    names = sorted({name or asked for name in named}) or [asked]
+    base = asked.rsplit("/", 1)[-1].lower()  # versions stand behind it
+    others = [name for name in names if not name.rsplit("/", 1)[-1].lower().startswith(base)]
+    if others:
+        logger.warning(
+            "audio.captions.model %s was asked, and %s answered", asked, ", ".join(others)
+        )
+    return ", ".join(names)
 
 
 def check_yield(written: Sequence[Written], settings: Mapping[str, Any]) -> None:

@@ -31,7 +31,8 @@ class Folder:
 
     def find(self, path: str) -> Path | None:
         """The file of a path in the folder, or of its name in another form of Unicode (macOS writes
-        accents as characters of their own) or with another sound format's suffix."""
+        accents as characters of their own), without blanks at its ends, as some tables have
+        Clotho's, or with another sound format's suffix."""
         file = self._folder / path
         if file.is_file():
             return file
@@ -40,8 +41,10 @@ class Folder:
         for part in inner:
             plain = here / part
             here = plain if plain.is_dir() else self._names(here).get(_composed(part), plain)
-        names = self._names(here)
-        found = names.get(_composed(name)) or names.get(_composed(PurePosixPath(name).stem))
+        names, posix = self._names(here), PurePosixPath(name)
+        stem = posix.stem if posix.suffix.lower() in SUFFIXES else name  # "take.3" has no suffix
+        spellings = [spelling for part in (name, stem) for spelling in (part, part.strip())]
+        found = next((names[s] for s in map(_composed, spellings) if s in names), None)
         return found if found and found.is_file() else None
 
     def _names(self, folder: Path) -> dict[str, Path]:
@@ -50,6 +53,7 @@ class Folder:
             entries = sorted(folder.iterdir()) if folder.is_dir() else []
             sounds = [entry for entry in entries if entry.suffix.lower() in SUFFIXES]
             self._listed[folder] = {
+                **{_composed(entry.stem.strip()): entry for entry in reversed(sounds)},
                 **{_composed(entry.stem): entry for entry in reversed(sounds)},
                 **{_composed(entry.name): entry for entry in entries},
             }

@@ -9,7 +9,8 @@ val and test have five. All three splits are training data here (report, section
 
 import logging
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from triptych.audio.data.sound_bytes import SUFFIXES
@@ -20,14 +21,18 @@ logger = logging.getLogger(__name__)
 
 DATASET = "audiocaps"
 SPLITS = ("train", "val", "test")
+ID_LETTERS = 11
+LONGEST_SECONDS = 15.0
+"""Excerpts have ten; what is longer is a whole video, and other sounds than the caption's."""
 
 
 def read_audiocaps(folder: str | Path, audio: str | Path | None = None) -> Tables:
     """Clips and captions from those of train.csv, val.csv and test.csv that are in `folder`.
 
-    `audio` holds the sound files, named `<id>_<start>`, `Y<id>`, `<id>` or by AudioCaps' own
-    number. A clip without one is listed too. Raises InputError for a folder without any of the
-    files and for a file of neither layout.
+    `audio` holds the sound files, whose names have the id and, where they have numbers, the start
+    (`<id>_<start>`, `Y<id>_30.000_40.000`, `<id>_000030`, `Y<id>`), or AudioCaps' own number. A
+    clip without one is listed too. Raises InputError for a folder without any of the files and for
+    a file of neither layout.
     """
     files = {split: Path(folder) / f"{split}.csv" for split in SPLITS}
     present = {split: path for split, path in files.items() if path.exists()}
@@ -57,16 +62,55 @@ def _clips(split: str, path: Path, sounds: dict[str, str]) -> Iterator[tuple[Cli
     for line, row in zip(table.lines, table.rows, strict=True):
         name = f"Y{row['youtube_id']}.wav" if original else row["file_name"]
         video = youtube_id(name, f"{path}, line {line}")
-        if not all(row[column].strip() for column in numbered):
+        if not any(row[column].strip() for column in numbered):
             raise InputError(f"{path}, line {line}: its caption is empty")
         excerpts.setdefault((video, row.get("start_time", "")), []).append(row)
+    by_video = _stems_by_video(sounds, {video for video, _ in excerpts})
+    absent = []
     for (video, start), rows in excerpts.items():
-        stems = [f"{video}_{start}", f"Y{video}_{start}", f"Y{video}", video]
-        stems += [row["audiocap_id"] for row in rows if "audiocap_id" in row]
+        numbers = [row["audiocap_id"] for row in rows if "audiocap_id" in row]
+        stem = _stem_of(video, start, by_video.get(video, []))
+        stem = stem or next((number for number in numbers if number in sounds), None)
         name = f"Y{video}.wav"
         clip = {"dataset": DATASET, "split": split, "file_name": name, "youtube_id": video}
-        clip["path"] = next((sounds[stem] for stem in stems if stem in sounds), f"{split}/{name}")
-        yield clip, [row[column] for row in rows for column in numbered]
+        clip["path"] = f"{split}/{name}" if stem is None else sounds[stem]
+        if stem is None:
+            absent.append(f"{video} from {start or '?'} s")
+        captions = [row[column] for row in rows for column in numbered]
+        yield clip, [caption for caption in captions if caption.strip()]
+    if absent and sounds:
+        logger.warning(
+            "%s: %d of %d clips have no sound file. Looked for: the video's id and the start in "
+            "seconds (or no number at all) anywhere in a name, or AudioCaps' own number; the first "
+            "is %s",
+            path,
+            len(absent),
+            len(excerpts),
+            absent[0],
+        )
+
+
+def _stems_by_video(stems: Iterable[str], videos: Collection[str]) -> dict[str, list[str]]:
+    """The stems in which a video's id stands, wherever, by the id."""
+    found: dict[str, list[str]] = {}
+    for stem in stems:
+        for place in range(len(stem) - ID_LETTERS + 1):
+            if (video := stem[place : place + ID_LETTERS]) in videos:
+                found.setdefault(video, []).append(stem)
+    return found
+
+
+def _stem_of(video: str, start: str, stems: Sequence[str]) -> str | None:
+    """Of the stems with a video's id the one with the start, in s or ms, or with no number."""
+    begins = float(start) if re.fullmatch(r"\d+(\.\d*)?", start.strip()) else None
+    plain = None
+    for stem in stems:
+        numbers = [float(n) for n in re.findall(r"\d+(?:\.\d+)?", stem.replace(video, " ", 1))]
+        if begins is not None and {begins, 1000 * begins} & set(numbers):
+            return stem
+        if not numbers or begins is None:
+            plain = plain or stem
+    return plain
 
 
 def _sound_files(folder: Path) -> dict[str, str]:

@@ -1,9 +1,9 @@
 """Sound files of every kind, and the sound of films, as mono at 32 kHz, by PyAV.
 
 What a file is, its content says, and not its name. It is read to the end of its data, whatever
-length its header states. Times are the container's: a pause in its clock is silence here, so that
-sample k lies k / 32,000 seconds behind the file's beginning. Files are read and resampled in blocks
-and a window is found by seeking, so that hours cost no more memory than seconds.
+length its header states. FFmpeg's filters keep the container's clock, fill its pauses and resample,
+so that sample k lies k / 32,000 seconds behind the file's beginning. Files are read in blocks and a
+window is found by seeking, so that hours cost no more memory than seconds.
 """
 
 import itertools
@@ -12,17 +12,18 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from fractions import Fraction
 
 import av
 import av.error
 import numpy as np
-import soxr
 from av import AudioFrame, Packet
 from av.audio.stream import AudioStream
 from av.container import InputContainer
+from av.filter import Graph
 from av.stream import Disposition
 
-from triptych.audio.data.sound_bytes import ByteRange, links, wav_seconds
+from triptych.audio.data.sound_bytes import ByteRange, avi_seconds, links, wav_data
 from triptych.core.errors import InputError
 from triptych.core.files import not_a_file
 
@@ -33,20 +34,26 @@ SAMPLE_RATE = 32_000
 
 FORMATS = (
     "aac,ac3,eac3,aiff,amr,amrnb,amrwb,ape,asf,au,avi,caf,flac,flv,matroska,mov,mp3,mpeg,mpegts,"
-    "ogg,tta,w64,wav,wv"
+    "ogg,tta,w64,wav,wv,mxf,dsf,iff,nistsphere,dts,dtshd,mpc,mpc8,tak,voc,rm"
 )
 """FFmpeg's names. Playlists are not among them: they would have it open what they list."""
 SOUGHT = ("aiff", "au", "caf", "flac", "matroska,webm", "mov,mp4,m4a,3gp,3g2,mj2", "w64", "wav")
 """Formats in which a jump lands where it should. Others are walked through, undecoded."""
-BARE = ("aac", "ac3", "amr", "amrnb", "amrwb", "eac3", "mp3")
+BARE = ("aac", "ac3", "amr", "amrnb", "amrwb", "dts", "dtshd", "eac3", "mp3")
 """Formats without a clock of their own: packet follows packet, and FFmpeg counts them."""
 WITHOUT_LENGTH = (*BARE, "avi", "mpeg", "mpegts", "ogg")
 """Formats whose length FFmpeg estimates, or reads from the last page."""
 WITH_PAUSES = ("asf", "avi", "flv", "matroska,webm", "mov,mp4,m4a,3gp,3g2,mj2", "mpeg", "mpegts")
 """Formats whose clock may pause. In others, what lies between two times is lost."""
 
+RESAMPLER = "filter_size=160:cutoff=0.9565:exact_rational=1"
+"""As steep as soxr's HQ: on 44.1 kHz of loud noises they differ by at most 0.003."""
 WARM_UP_SECONDS = 0.25
 """How much of what precedes a window the resampler sees: many times the length of its filter."""
+PADDING = 256
+"""Frames of silence behind a sound, which the resampler would else think up."""
+LONGEST_FILL_SECONDS = 10.0
+"""Pauses that a filter fills hold as much memory; behind longer ones another graph begins."""
 CODEC_SECONDS = 1.0
 """How much of what precedes that the decoder sees: its first frames behind a jump may be wrong."""
 TOLERANCE_SECONDS = 0.1
@@ -67,8 +74,18 @@ PATIENCE = 100
 """Packets in a row that may fail to be read before the rest is given up."""
 LOWEST_RATE, HIGHEST_RATE = 1_000, 1_000_000
 """Hz of files that are read. Beyond, a header is damaged, or some bytes stand for hours."""
+TRACK_SECONDS, SILENT_PEAK = 30.0, 1e-4
+"""A track that is no louder for so long is silent, where there are others."""
+TRANSPORT_PACKET, LEAST_REST = 188, 1 << 16
+"""Bytes of a broadcast's packets, and of what must follow its sound to be looked into."""
+CHOICE_FRAMES = 3 * SAMPLE_RATE
+"""By so much of a sound, once it isn't silent, it is chosen how its channels become one."""
 OPPOSITE = 0.05
-"""Share of its channels' power that a mean of opposite phases keeps at most."""
+"""Share of two channels' power that a mean of opposite phases keeps at most, in an octave."""
+AUDIBLE = 1e-4
+"""Share of the loudest octave's power below which an octave says nothing."""
+SILENT_POWER = 1e-10
+"""Mean square of an octave, about what 16 bits round off, below which nothing is chosen yet."""
 
 
 class AudioProblem(InputError):
@@ -84,22 +101,25 @@ def stream_audio(
     """Mono samples at 32 kHz of a file, or of `seconds` of it from `start_seconds` on.
 
     Block by block, each float32 [n], n > 0, for files larger than memory. What is damaged is
-    silence; once all is read, AudioProblem is raised if something was missing.
+    silence; once all is read, AudioProblem is raised if something was missing, or whatever failed.
     """
+    try:
+        yield from _stream(source, start_seconds, seconds)
+    except (AudioProblem, MemoryError):
+        raise
+    except Exception as error:  # a damaged file may raise anything
+        name = "a shard's clip" if isinstance(source, ByteRange) else source
+        raise AudioProblem(f"{name}: damaged, cannot be decoded ({_words(error)})") from error
+
+
+def _stream(source: Source, start_seconds: float, seconds: float | None) -> Iterator[np.ndarray]:
     first = round(start_seconds * SAMPLE_RATE)
     remaining = math.inf if seconds is None else round(seconds * SAMPLE_RATE)
     with opened(source) as sound:
-        # Input frames whose times are those of output frames: one in `step_in`, one in `step_out`.
-        divisor = math.gcd(sound.rate, SAMPLE_RATE)
-        step_in, step_out = sound.rate // divisor, SAMPLE_RATE // divisor
-        warm_up = 0 if sound.rate == SAMPLE_RATE else WARM_UP_SECONDS
-        steps = max(0, (first - round(warm_up * SAMPLE_RATE)) // step_out)
-        skipped = first - steps * step_out
-        for block in _resampled(sound.blocks(steps * step_in / sound.rate)):
-            window = block[skipped : skipped + int(min(remaining, len(block)))]
-            skipped = max(0, skipped - len(block))
+        for block in sound.blocks(first):
+            window = block[: int(min(remaining, len(block)))]
+            remaining -= len(window)
             if len(window):
-                remaining -= len(window)
                 yield window
             if remaining <= 0:
                 break
@@ -131,6 +151,8 @@ def opened(source: Source) -> Iterator["Sound"]:
             raise AudioProblem(f"{source}: there is no such file") from None
         except IsADirectoryError:
             raise AudioProblem(f"{source}: a folder, where a sound file is expected") from None
+        except OSError as error:
+            raise AudioProblem(f"{source}: {_words(error)}") from error
         size = os.fstat(stream.fileno()).st_size
         with _opened(ByteRange(stream, 0, size), str(source)) as sound:
             yield sound
@@ -139,26 +161,65 @@ def opened(source: Source) -> Iterator["Sound"]:
 @contextmanager
 def _opened(stream: ByteRange, name: str) -> Iterator["Sound"]:
     whole, *others = links(stream)
-    stated_seconds = wav_seconds(whole)
+    whole, stated_seconds = wav_data(whole)
+    stated_seconds = stated_seconds or avi_seconds(whole)
     options = {"format_whitelist": FORMATS, "protocol_whitelist": "none"}
     whole.seek(0)
     try:
         container = av.open(
             whole, "r", metadata_errors="replace", options=options, buffer_size=1 << 17
         )
-    except (av.error.FFmpegError, ValueError) as error:
-        raise AudioProblem(f"{name}: {_why_unreadable(stream, error)}") from None
+    except MemoryError:
+        raise
+    except Exception as error:  # a damaged file may raise anything
+        raise AudioProblem(f"{name}: {_why_unreadable(stream, error)}") from error
     with container:
         streams = [one for one in container.streams.audio if one.codec_context is not None]
         if not streams:
             raise AudioProblem(f"{name}: holds no sound")
         played = max(streams, key=_preference)
+        if len(streams) > 1 and (sounding := _sounding(whole)) and played.index not in sounding:
+            silent, played = (
+                played,
+                max((one for one in streams if one.index in sounding), key=_preference),
+            )
+            logger.warning(
+                "%s: track %d is silent; track %d is taken", name, silent.index, played.index
+            )
         if not LOWEST_RATE <= played.codec_context.sample_rate <= HIGHEST_RATE:
             raise AudioProblem(
                 f"{name}: {played.codec_context.sample_rate} samples a second; expected "
                 f"{LOWEST_RATE} to {HIGHEST_RATE}"
             )
-        yield Sound(name, container, played, stated_seconds, others)
+        yield Sound(name, container, played, stated_seconds, others, whole)
+
+
+def _sounding(source: ByteRange) -> set[int]:
+    """Numbers of the tracks that aren't silent in a file's first seconds."""
+    heard: set[int] = set()
+    part = source.part(0, source.size)  # which another decoder reads from
+    options = {"format_whitelist": FORMATS, "protocol_whitelist": "none"}
+    try:
+        with av.open(part, "r", metadata_errors="replace", options=options) as container:
+            waiting = {one.index for one in container.streams.audio}
+            for packet in container.demux(container.streams.audio):
+                for frame in packet.decode() if packet.stream_index in waiting else ():
+                    assert isinstance(frame, AudioFrame)
+                    samples = frame.to_ndarray()
+                    zero, scale = 0, 1.0
+                    if samples.dtype.kind in "iu":
+                        zero = 128 if samples.dtype.kind == "u" else 0
+                        scale = 2.0 ** (8 * samples.dtype.itemsize - 1)
+                    if np.abs(samples.astype(np.float32) - zero).max() > SILENT_PEAK * scale:
+                        heard.add(packet.stream_index)
+                        waiting.discard(packet.stream_index)
+                    if (frame.time or 0.0) - _begins(container) > TRACK_SECONDS:
+                        waiting.discard(packet.stream_index)
+                if not waiting:
+                    break
+    except Exception as error:  # reading it will tell
+        logger.debug("tracks cannot be compared: %s", error)
+    return heard
 
 
 def _preference(stream: AudioStream) -> int:
@@ -175,7 +236,11 @@ def _why_unreadable(stream: ByteRange, error: Exception) -> str:
         return "an empty file (0 bytes)"
     if all(32 <= byte < 127 or byte in b"\t\r\n" for byte in start):
         return f"not sound that can be read but a text, which begins {start.decode()!r}"
-    return f"not sound that can be read: {getattr(error, 'strerror', None) or error}"
+    return f"not sound that can be read: {_words(error)}"
+
+
+def _words(error: Exception) -> str:
+    return str(getattr(error, "strerror", None) or error or type(error).__name__)
 
 
 class Sound:
@@ -191,9 +256,11 @@ class Sound:
         stream: AudioStream,
         stated_seconds: float | None,
         others: Sequence[ByteRange],
+        whole: ByteRange,
     ) -> None:
         self.name, self.container, self.stream = name, container, stream
-        self._others = others
+        self._others, self._whole = others, whole
+        self._reached = 0  # byte behind the last packet
         self.rate: int = stream.codec_context.sample_rate
         self._format = container.format.name
         self._tick = float(stream.time_base or 0)
@@ -208,28 +275,95 @@ class Sound:
             stream.codec_context.options = {"err_detect": "crccheck+explode"}
         # Seconds: of the file where the next sample lies; what the container's clock is off since
         # it went back; what is missing, where first, and what failed since the last frame, if
-        # something did; where channels cancel each other.
-        self._end = self._shift = self._missing = self._first_missing = self._opposite = 0.0
+        # something did.
+        self._end = self._shift = self._missing = self._first_missing = 0.0
         self._failed: float | None = None
         self._bytes = 0  # of packets so far
+        self._chosen: tuple[int, int] | None = None  # of so many channels the one, -1: their mean
+        self._told_numbers = False
         self._located, self._unread, self._reason = True, False, ""
 
-    def blocks(self, begin: float) -> Iterator[tuple[int, np.ndarray]]:
-        """Rate, and float32 [n] at that rate, from a second on."""
-        yield from self._pieces(begin)
-        for link in self._others:
+    def blocks(self, first: int) -> Iterator[np.ndarray]:
+        """Mono float32 [n] at 32 kHz from a sample on."""
+        held: list[np.ndarray] = []
+        for block in self._filled(first):
+            held.append(block)
+            if self._chosen is None and sum(part.shape[1] for part in held) >= CHOICE_FRAMES:
+                self._choose(held)
+            if self._chosen is not None or sum(part.shape[1] for part in held) >= CHOICE_FRAMES:
+                yield from map(self._mono, held)
+                held = []
+        if self._chosen is None:
+            self._choose(held)
+        yield from map(self._mono, held)
+        for link in (*self._others, *self._rest()):
+            ends = round(self._end * SAMPLE_RATE)
             with _opened(link, self.name) as following:
-                yield from following.blocks(max(0.0, begin - self._end))
+                yield from following.blocks(max(0, first - ends))
                 if following._missing and not self._missing:
                     self._first_missing = self._end + following._first_missing
                 self._missing += following._missing
-                self._opposite += following._opposite
                 self._end += following._end
+
+    def _rest(self) -> list[ByteRange]:
+        """What follows in a broadcast whose sound goes on as another track, or nothing."""
+        begin, size = self._reached, self._whole.size
+        if self._format != "mpegts" or not begin or size - begin < max(LEAST_REST, size / 20):
+            return []
+        rest = self._whole.part(begin, size - begin)
+        try:
+            with _opened(rest, self.name):
+                return [rest]
+        except AudioProblem:
+            return []  # pictures alone
+
+    def _filled(self, first: int) -> Iterator[np.ndarray]:
+        """float32 [C, n] at 32 kHz from a sample on, silence [1, n] where nothing is."""
+        position = first
+        for begin, channels in self._resampled(first):
+            for left in range(begin - position, 0, -SAMPLE_RATE):
+                yield np.zeros((1, min(left, SAMPLE_RATE)), np.float32)
+            late = max(0, position - begin)
+            if late < channels.shape[1]:
+                yield self._numbers(channels[:, late:])
+                position = begin + channels.shape[1]
+
+    def _numbers(self, channels: np.ndarray) -> np.ndarray:
+        """The samples, silence where they are no numbers."""
+        if (finite := np.isfinite(channels)).all():
+            return channels
+        if not self._told_numbers:
+            logger.warning("%s: some samples are no numbers; silence is there", self.name)
+            self._told_numbers = True
+        return np.where(finite, channels, np.float32(0))
+
+    def _choose(self, blocks: Sequence[np.ndarray]) -> None:
+        """Choose how channels become one, by seconds of them; not yet where they are silent."""
+        several = [block for block in blocks if len(block) == max(map(len, blocks))]
+        if not several or len(several[0]) == 1:
+            return
+        if self.stream.layout.name.startswith("ambisonic"):
+            self._chosen = (len(several[0]), 0)  # the others are directions
+            return
+        opposite = cancelled(several)
+        if opposite is None:
+            return
+        self._chosen = (len(several[0]), -1)
+        if opposite >= 0:
+            logger.warning("%s: its channels cancel each other; the loudest is taken", self.name)
+            self._chosen = (len(several[0]), opposite)
+
+    def _mono(self, channels: np.ndarray) -> np.ndarray:
+        """The mean [n] of channels [C, n], or the chosen one."""
+        count, index = self._chosen or (0, -1)
+        if len(channels) == 1 or (count == len(channels) and index >= 0):
+            only: np.ndarray = channels[max(index, 0) if len(channels) > 1 else 0]
+            return only
+        mono: np.ndarray = channels.mean(axis=0)
+        return mono
 
     def problem(self, ended: bool) -> str:
         """Describe what is missing, or return ""; ended: the sound was read to its end."""
-        if self._opposite > self._end / 10:
-            logger.warning("%s: its channels cancel each other; the loudest is taken", self.name)
         if ended and not self._end:
             return f"holds no samples{self._reason}"
         whole = max(self._stated or 0.0, self._end)
@@ -246,23 +380,44 @@ class Sound:
             return f"damaged after {self._end:.1f} s{self._reason}; fetch it again"
         return ""
 
-    def _pieces(self, begin: float) -> Iterator[tuple[int, np.ndarray]]:
-        """Rate and mono samples from `begin` seconds on, pauses filled with silence."""
-        reached = begin
-        for frame in self._frames(begin):
-            rate, frames = frame.sample_rate, frame.samples
-            self._end += self._pause(None if frame.pts is None else frame.time)
-            ahead = round(self._end * rate) - round(reached * rate)
-            for length in range(ahead, 0, -rate):
-                yield rate, np.zeros(min(length, rate), np.float32)
-            self._end += frames / rate
-            if -ahead < frames:
-                yield rate, self._mono(_channels(frame), rate)[max(0, -ahead) :]
-                reached = self._end
+    def _resampled(self, first: int) -> Iterator[tuple[int, np.ndarray]]:
+        """Numbers of samples at 32 kHz, and float32 [C, n] from there on; pauses may lie between.
 
-    def _pause(self, time: float | None) -> float:
-        """Seconds of silence in front of what begins at `time` of the container's clock."""
-        failed, self._failed = self._failed, None
+        The clock is FFmpeg's: a graph of its filters for as long as frames are of one kind.
+        """
+        graph: Graph | None = None
+        kind, reached = None, -math.inf
+        frames = itertools.chain(self._frames(first / SAMPLE_RATE), [(None, None)])
+        for (frame, failed), (following, _) in itertools.pairwise(frames):
+            assert frame is not None
+            time, lasts = _seconds_of(frame), frame.samples / frame.sample_rate
+            later = None if following is None else _seconds_of(following)
+            steady = (
+                time is not None
+                and later is not None
+                and abs(later - time - lasts) <= TOLERANCE_SECONDS
+            )
+            self._end += self._pause(time, failed, steady)
+            own = (frame.format.name, frame.sample_rate, frame.layout.name)
+            if graph is None or own != kind or self._end - reached > LONGEST_FILL_SECONDS:
+                if graph is not None:
+                    yield from _pulled(graph, reached)
+                start = max(first, round(self._end * SAMPLE_RATE))
+                graph, kind = _graph(*own, start), own
+            frame.pts = round(self._end * frame.sample_rate)
+            frame.time_base = Fraction(1, frame.sample_rate)
+            reached = self._end = self._end + lasts
+            graph.push(frame)
+            yield from _pulled(graph)
+        if graph is not None:
+            yield from _pulled(graph, reached)
+
+    def _pause(self, time: float | None, failed: float | None, steady: bool = True) -> float:
+        """Seconds of silence in front of what begins at `time` of the container's clock.
+
+        failed: seconds that were not decoded before; steady: the clock goes on as the sound does
+        from there, else a pause waits for a time to be believed.
+        """
         ahead = 0.0 if time is None else time - self._begins + self._shift - self._end
         longest = LONGEST_PAUSE_SECONDS.get(self._format, LONGEST_PAUSE_SECONDS[""])
         if not -TOLERANCE_SECONDS <= ahead <= longest:  # another clock
@@ -271,7 +426,7 @@ class Sound:
         if not self._located:  # decoders begin a packet or two behind a jump
             self._located = True
             return ahead
-        if failed is None and ahead < TOLERANCE_SECONDS:
+        if failed is None and (ahead < TOLERANCE_SECONDS or not steady):
             return 0.0
         lost = max(ahead, failed or 0.0)
         if lost > 0 and (failed is not None or self._format not in WITH_PAUSES):
@@ -279,9 +434,9 @@ class Sound:
             self._missing += lost
         return max(ahead, 0.0)
 
-    def _frames(self, begin: float) -> Iterator[AudioFrame]:
-        """Decoded frames from about `begin` on; damaged packets are passed over."""
-        early = begin - CODEC_SECONDS
+    def _frames(self, begin: float) -> Iterator[tuple[AudioFrame, float | None]]:
+        """Decoded frames from about `begin` on, and seconds that failed before each."""
+        early, walking = begin - CODEC_SECONDS, True
         packets = self._packets()
         exact = self._format in SOUGHT and not self.stream.codec_context.name.startswith("mp")
         if early > 0 and exact and early < (self._stated or math.inf):
@@ -294,18 +449,23 @@ class Sound:
                 packets = itertools.chain([packet], packets)
         for packet in packets:
             duration = (packet.duration or 0) * self._tick
-            if packet.pts is not None and self._time(packet) + self._shift + duration < early:
-                self._end += self._pause(packet.pts * self._tick) + duration
+            walking = walking and packet.pts is not None
+            if walking and self._time(packet) + self._shift + duration < early:
+                failed, self._failed = self._failed, None
+                self._end += self._pause(self._time(packet) + self._begins, failed) + duration
                 self._located = False
                 continue
+            walking = False
             try:
-                yield from self.stream.decode(packet)
+                for frame in self.stream.decode(packet):
+                    failed, self._failed = self._failed, None
+                    yield frame, failed
             except av.error.EOFError:
                 return
-            except av.error.FFmpegError as error:
+            except Exception as error:
                 if self._format not in BARE or (duration := self._seconds(packet)):
                     self._failed = (self._failed or 0.0) + duration
-                    self._reason = f" ({error.strerror})"
+                    self._reason = f" ({_words(error)})"
 
     def _time(self, packet: Packet) -> float:
         """Seconds behind the sound's beginning by the container's clock."""
@@ -318,9 +478,11 @@ class Sound:
         while failures < PATIENCE:
             try:
                 packet = next(packets, None)
-            except av.error.FFmpegError as error:
+            except IndexError:  # of PyAV, behind the last packet, where tracks appeared on the way
+                return
+            except Exception as error:
                 self._failed, self._unread = self._failed or 0.0, True
-                self._reason = f" ({error.strerror})"
+                self._reason = f" ({_words(error)})"
                 packets, failures = self.container.demux(self.stream), failures + 1
                 continue
             if packet is None:
@@ -330,6 +492,7 @@ class Sound:
                 if dense and reached and packet.pos - reached > HEADER_BYTES:
                     self._failed = self._failed or 0.0  # not a pause: bytes are passed over
                 reached = packet.pos + packet.size
+                self._reached = packet.pos + TRANSPORT_PACKET
                 self._bytes += packet.size
             yield packet
 
@@ -340,18 +503,34 @@ class Sound:
             return 0.0
         return (len(data) - data.count(0)) * self._end / max(1, self._bytes - len(data))
 
-    def _mono(self, channels: np.ndarray, rate: int) -> np.ndarray:
-        """The mean [n] of channels [C, n]; the loudest where they cancel each other."""
-        if not np.isfinite(channels).all():
-            raise AudioProblem(f"{self.name}: holds samples that are not numbers")
-        if len(channels) == 1:
-            return channels[0]
-        mono: np.ndarray = channels.mean(axis=0)
-        power = np.square(channels).sum(axis=1)
-        if np.square(mono).sum() >= OPPOSITE * power.mean():
-            return mono
-        self._opposite += len(mono) / rate
-        return channels[power.argmax()]
+
+def cancelled(blocks: Sequence[np.ndarray]) -> int | None:
+    """The loudest of channels [C, n] whose mean is silent; -1 where it isn't, None for silence.
+
+    It is by octaves above 100 Hz: neither an offset nor hum in phase hides what is lost.
+    """
+    count, width = len(blocks[0]), 1 << 14
+    octaves = np.digitize(np.fft.rfftfreq(width, 1 / SAMPLE_RATE), [100 * 2**n for n in range(8)])
+    powers, frames = np.zeros((count + 1, 9)), sum(block.shape[1] for block in blocks)
+    samples = np.concatenate(blocks, axis=1)
+    for first in range(0, frames, width):
+        part = samples[:, first : first + width]
+        part = (part - part.mean(axis=1, keepdims=True)) * np.hanning(part.shape[1])
+        for row, channel in enumerate((*part, part.mean(axis=0))):
+            spectrum = np.square(np.abs(np.fft.rfft(channel, width)))
+            powers[row] += np.bincount(octaves, spectrum, 9)
+    powers = powers[:, 1:] / (width * frames)
+    own, mono = powers[:-1].mean(axis=0), powers[-1]
+    if own.max() <= SILENT_POWER:
+        return None
+    audible = own > AUDIBLE * own.max()
+    lost = mono[audible] < OPPOSITE * 2 / count * own[audible]
+    return int(powers[:-1].sum(axis=1).argmax()) if lost.mean() > 0.5 else -1
+
+
+def _seconds_of(frame: AudioFrame) -> float | None:
+    """A frame's time by its container's clock."""
+    return None if frame.pts is None else frame.time
 
 
 def _begins(container: InputContainer) -> float:
@@ -367,29 +546,37 @@ def _begins(container: InputContainer) -> float:
     return min(starts, default=0.0)
 
 
-def _channels(frame: AudioFrame) -> np.ndarray:
-    """float32 [C, n] in [-1, 1]; PCM's steps are kept exactly, as far as 24 bits."""
-    samples = frame.to_ndarray()
-    if not frame.format.is_planar:
-        samples = samples.reshape(frame.samples, -1).T
-    if samples.dtype.kind == "f":
-        return samples.astype(np.float32)
-    if samples.dtype.kind == "u":
-        return (samples.astype(np.float32) - 128) / 128
-    full_scale = 2.0 ** (8 * samples.dtype.itemsize - 1)
-    return samples.astype(np.float32) * np.float32(1 / full_scale)
+def _graph(form: str, rate: int, layout: str, start: int) -> Graph:
+    """FFmpeg's filters between frames of one kind and 32 kHz, whose memory begins before a sample.
+
+    Pauses are filled with silence. A place where an input sample lies on one of 32 kHz is the
+    clock's beginning, so that a window has the samples of the whole.
+    """
+    divisor = math.gcd(rate, SAMPLE_RATE)
+    steps = (start - round(WARM_UP_SECONDS * SAMPLE_RATE)) // (SAMPLE_RATE // divisor)
+    begins = steps * (rate // divisor)
+    graph = Graph()
+    graph.link_nodes(
+        graph.add_abuffer(sample_rate=rate, format=form, layout=layout),
+        graph.add("atrim", f"start_pts={begins}"),
+        graph.add("apad", f"pad_len={PADDING}"),
+        graph.add("aresample", f"{SAMPLE_RATE}:async=1:first_pts={begins}:{RESAMPLER}"),
+        graph.add("aformat", "fltp"),
+        graph.add("abuffersink"),
+    ).configure()
+    return graph
 
 
-def _resampled(blocks: Iterable[tuple[int, np.ndarray]]) -> Iterator[np.ndarray]:
-    """Mono blocks with their rates as blocks at 32 kHz, their joints inaudible and exact."""
-    resampler, rate = None, SAMPLE_RATE
-    for own_rate, block in blocks:
-        if own_rate != rate:
-            if resampler is not None:
-                yield resampler.resample_chunk(np.zeros(0, np.float32), last=True)
-            rate, resampler = own_rate, None
-            if rate != SAMPLE_RATE:
-                resampler = soxr.ResampleStream(rate, SAMPLE_RATE, 1, dtype="float32", quality="HQ")
-        yield block if resampler is None else resampler.resample_chunk(block)
-    if resampler is not None:
-        yield resampler.resample_chunk(np.zeros(0, np.float32), last=True)
+def _pulled(graph: Graph, end: float = 0.0) -> Iterator[tuple[int, np.ndarray]]:
+    """What a graph has ready, with numbers of samples; end: seconds of where its sound ends."""
+    if end:
+        graph.push(None)
+    while True:
+        try:
+            frame = graph.pull()
+        except (av.error.BlockingIOError, av.error.EOFError):
+            return
+        assert isinstance(frame, AudioFrame)
+        there = round(end * SAMPLE_RATE) - (frame.pts or 0) if end else frame.samples
+        if there > 0:  # else the padding
+            yield frame.pts or 0, frame.to_ndarray()[:, :there]

@@ -5,6 +5,7 @@ about half of that. A file that is such a stream already stays as it is, and so 
 """
 
 import io
+import logging
 import os
 import shutil
 import tempfile
@@ -19,6 +20,8 @@ from numpy.typing import NDArray
 from triptych.audio.data.decoding import SAMPLE_RATE, AudioProblem, opened, stream_audio
 from triptych.audio.data.sound_bytes import ByteRange
 from triptych.core.errors import InputError
+
+logger = logging.getLogger(__name__)
 
 KINDS = {"int16": ".bin", "flac": ".flacs"}
 """Kind of shard, and the suffix of its files."""
@@ -39,26 +42,38 @@ def append_clip(kind: str, sound: str | os.PathLike[str], shard: BinaryIO) -> in
 
     Raises AudioProblem where the sound is not whole, after which `shard` holds a part of it.
     """
-    if kind == "int16":
-        frames = 0
-        for block in stream_audio(sound):
-            shard.write(to_int16(block).tobytes())
-            frames += len(block)
-        return frames
-    if _is_stored_form(sound):
+    stored, floating = _form(sound)
+    if kind == "flac" and stored:
         frames = sum(len(block) for block in stream_audio(sound))  # is it whole?
         with open(sound, "rb") as stream:
             shutil.copyfileobj(stream, shard, 1 << 20)
         return frames
-    return _append_flac(stream_audio(sound), shard)
+    peak = 0.0
+    if floating:  # they are read twice
+        peak = max((float(np.abs(block).max()) for block in stream_audio(sound)), default=0.0)
+    if peak > 1:
+        logger.warning("%s: exceeds full scale, %.3g times; it is scaled to fit", sound, peak)
+    scale = np.float32(1 / max(1.0, peak))
+    blocks = (block * scale for block in stream_audio(sound))
+    return _append_flac(blocks, shard) if kind == "flac" else _append_int16(blocks, shard)
 
 
-def _is_stored_form(sound: str | os.PathLike[str]) -> bool:
-    """Whether a file is already what a FLAC shard would hold (WavCaps comes like that), or MP3."""
+def _form(sound: str | os.PathLike[str]) -> tuple[bool, bool]:
+    """Whether a file is already what a FLAC shard would hold (WavCaps comes like that), or MP3; and
+    whether its samples are floating-point numbers, which may exceed full scale."""
     with opened(sound) as file:
         context = file.stream.codec_context
         mono = (context.channels, context.sample_rate) == (1, SAMPLE_RATE)
-        return mono and (file.container.format.name, context.format.name) in STREAMS
+        stored = mono and (file.container.format.name, context.format.name) in STREAMS
+        return stored, context.codec.lossless and context.format.name[:3] in ("flt", "dbl")
+
+
+def _append_int16(blocks: Iterable[np.ndarray], shard: BinaryIO) -> int:
+    frames = 0
+    for block in blocks:
+        shard.write(to_int16(block).tobytes())
+        frames += len(block)
+    return frames
 
 
 def _append_flac(blocks: Iterable[np.ndarray], shard: BinaryIO) -> int:

@@ -14,7 +14,8 @@ from pathlib import Path
 import pandas as pd
 
 from triptych.audio.data.audio_sources import AudioSource, move_folder
-from triptych.audio.data.decoding import AudioProblem
+from triptych.audio.data.audiocaps import DATASET, LONGEST_SECONDS
+from triptych.audio.data.decoding import SAMPLE_RATE, AudioProblem
 from triptych.audio.data.shard_files import KINDS, append_clip
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path, clear_partial, set_aside, write_csv
@@ -118,6 +119,11 @@ def _convert_group(
             try:
                 with audio.local(path, record.parent) as sound:
                     frames = append_clip(kind, sound, shard)
+                if clip.startswith(f"{DATASET}/") and frames > LONGEST_SECONDS * SAMPLE_RATE:
+                    raise AudioProblem(
+                        f"{path}: {frames / SAMPLE_RATE:.0f} s, where AudioCaps' excerpts have 10; "
+                        "if it is the whole video, cut it at the table's start_time"
+                    )
                 index.append((clip, file.name, kind, offset, shard.tell() - offset, frames))
             except AudioProblem as problem:
                 problems.append((clip, str(problem)))

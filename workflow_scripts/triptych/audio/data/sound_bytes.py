@@ -1,6 +1,7 @@
 """Kinds, parts and stated lengths of sound files, from their bytes alone."""
 
 import io
+import mimetypes
 import os
 import re
 import struct
@@ -10,13 +11,15 @@ SUFFIXES = (
     *(".wav", ".flac", ".mp3", ".ogg", ".oga", ".opus", ".aif", ".aiff", ".aifc", ".au", ".caf"),
     *(".w64", ".rf64", ".mp2", ".m4a", ".m4b", ".aac", ".ac3", ".amr", ".ape", ".mka", ".tta"),
     *(".wma", ".wv", ".3gp", ".avi", ".flv", ".mkv", ".mov", ".mp4", ".m4v", ".mpeg", ".mpg"),
-    *(".mts", ".ogv", ".ts", ".webm", ".wmv"),
+    *(".mts", ".ogv", ".ts", ".webm", ".wmv", ".vob", ".m2ts", ".m2t", ".mpga", ".mp1", ".mxf"),
+    *(".dsf", ".dff", ".sph", ".dts", ".eac3", ".mpc", ".tak", ".voc", ".rm", ".f4v", ".m2p"),
 )
 """Names of sound files and films end like this; a folder's other files are looked into."""
 
 BEGINNINGS = re.compile(
-    rb"RIFF....(WAVE|AVI )|RF64|riff\x2e\x91|fLaC|OggS|ID3|FORM....AIF[CF]|\.snd|caff|....ftyp|"
-    rb"\x1aE\xdf\xa3|\0\0\1\xba|0&\xb2u|FLV|#!AMR|MAC |wvpk|TTA1",
+    rb"RIFF....(WAVE|AVI )|RF64|BW64|riff\x2e\x91|fLaC|OggS|ID3|FORM....AIF[CF]|\.snd|caff|"
+    rb"....ftyp|\x1aE\xdf\xa3|\0\0\x01\xba|0&\xb2u|FLV|#!AMR|MAC |wvpk|TTA1|DSD |NIST_1A|"
+    rb"\x7f\xfe\x80\x01|DTSHDHDR|\x06\x0e\x2b\x34|Creative Voice|MPCK|MP\+|tBaK|FRM8",
     re.DOTALL,
 )
 """How sound files and films begin that name what they are."""
@@ -30,6 +33,11 @@ class ByteRange(io.RawIOBase):
     def __init__(self, stream: BinaryIO, offset: int, size: int) -> None:
         self._stream, self._offset, self._size, self._position = stream, offset, size, 0
         self.hidden: int | None = None  # first of four bytes that are read as 255
+
+    @property
+    def size(self) -> int:
+        """How many bytes there are."""
+        return self._size
 
     def part(self, offset: int, size: int) -> "ByteRange":
         """A range within this one."""
@@ -45,8 +53,10 @@ class ByteRange(io.RawIOBase):
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         """Fill the buffer as far as there is something left; the count of bytes."""
+        if self._position >= self._size:  # perhaps by more than a file system can count
+            return 0
         self._stream.seek(self._offset + self._position)
-        data = self._stream.read(max(0, min(len(buffer), self._size - self._position)))
+        data = self._stream.read(min(len(buffer), self._size - self._position))
         buffer[: len(data)] = data
         if self.hidden is not None:
             first = self.hidden - self._position
@@ -63,7 +73,7 @@ class ByteRange(io.RawIOBase):
 
 def links(stream: ByteRange) -> list[ByteRange]:
     """A file's parts, each a file of its own: several of a chained Ogg, one of all others."""
-    size, position, starts, began = stream.seek(0, io.SEEK_END), 0, [0], True
+    size, position, starts, began = stream.size, 0, [0], True
     stream.seek(0)
     ogg = stream.read(4) == b"OggS"
     while ogg and position + 27 <= size:
@@ -83,39 +93,84 @@ def links(stream: ByteRange) -> list[ByteRange]:
     return [stream.part(start, end - start) for start, end in zip(starts, ends, strict=True)]
 
 
-def wav_seconds(stream: ByteRange) -> float | None:
-    """Seconds of sound that a WAV's header states, where it has fewer; else None.
+def wav_data(stream: ByteRange) -> tuple[ByteRange, float | None]:
+    """A WAV without what stands behind its data; the seconds that it states, if fewer are there.
 
-    Lengths over 4 GB don't fit it: what then follows isn't a chain of chunks, and the length is
-    hidden, so that FFmpeg reads to the end.
+    A length counts unless it is 0, unknown, or of more than 4 GB, which its header cannot hold:
+    then it is hidden, so that FFmpeg reads to the end. Other files come as they are.
     """
-    size = stream.seek(0, io.SEEK_END)
+    size = stream.size
     stream.seek(0)
     head = stream.read(12)
-    position, rate, stated, place, whole = 12, 0, 0, 0, True
-    while head[:4] == b"RIFF" and head[8:] == b"WAVE" and position + 8 <= size:
+    position, rate, long = 12, 0, 0
+    if head[:4] not in (b"RIFF", b"RF64", b"BW64") or head[8:] != b"WAVE":
+        return stream, None
+    while position + 8 <= size:
         stream.seek(position)
         kind, length = struct.unpack("<4sI", stream.read(8))
-        whole, named = position + 8 + length <= size, all(32 <= byte < 127 for byte in kind)
-        if not named or (place and not whole):
-            if place and size - position > rate // 10:
-                stream.hidden = place
-            return None
-        if kind == b"fmt " and whole:
-            rate = struct.unpack("<8xI", stream.read(12))[0]
-        elif kind == b"data":
-            stated, place = length, place or position + 4
+        if kind == b"data":
+            break
+        content = stream.read(16)
+        if kind == b"fmt " and len(content) == 16:
+            rate = struct.unpack_from("<8xI", content)[0]
+        elif kind == b"ds64" and len(content) == 16:
+            long = struct.unpack_from("<8xQ", content)[0]
         position += 8 + length + length % 2
-    unknown = any(0 <= mark - stated < 64 for mark in UNKNOWN_BYTES)
-    return None if whole or unknown or not rate else stated / rate
+    else:
+        return stream, None
+    begins = position + 8
+    length = long if length == UNKNOWN_BYTES[-1] and long < 1 << 62 else length
+    unknown = any(0 <= mark - length < 64 for mark in UNKNOWN_BYTES)
+    wrapped = head[:4] == b"RIFF" and size - begins - length >= 1 << 32
+    if unknown or wrapped or (not length and not _are_chunks(stream, begins)):
+        stream.hidden = position + 4
+        return stream, None
+    if begins + length <= size:
+        return stream.part(0, begins + length), None
+    return stream, length / rate if rate else None
 
 
-def may_be_sound(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is named as sound or a film, or begins as one."""
+def _are_chunks(stream: ByteRange, position: int) -> bool:
+    """Whether a chain of chunks goes from a place to the file's end."""
+    size = stream.size
+    while position + 8 <= size:
+        stream.seek(position)
+        kind, length = struct.unpack("<4sI", stream.read(8))
+        if not all(32 <= byte < 127 for byte in kind):
+            return False
+        position += 8 + length + length % 2
+    return position in (size, size + 1)
+
+
+def avi_seconds(stream: ByteRange) -> float | None:
+    """Seconds of sound that an AVI's header states, where its first part is cut; else None."""
+    stream.seek(0)
+    start, size = stream.read(1 << 16), stream.size
+    if start[:4] != b"RIFF" or start[8:12] != b"AVI ":
+        return None
+    stated = struct.unpack_from("<I", start, 4)[0]
+    place = start.find(b"auds")  # of the header of the first track of sound
+    if not size - 7 <= stated < UNKNOWN_BYTES[0] or place < 0 or place + 36 > len(start):
+        return None
+    scale, rate, length = struct.unpack_from("<20xII4xI", start, place)
+    return float(length * scale / rate) if rate else None
+
+
+def may_be_sound(path: str | os.PathLike[str]) -> bool | None:
+    """Whether a file is named as sound or a film, or begins as one; None where a decoder must try.
+
+    Texts, and files whose names are of another known kind, are no sound.
+    """
     if os.path.splitext(path)[1].lower() in SUFFIXES:
         return True
     try:
         with open(path, "rb") as stream:
-            return BEGINNINGS.match(stream.read(16)) is not None
+            start = stream.read(512)
     except OSError:
         return False
+    if BEGINNINGS.match(start):
+        return True
+    kind = mimetypes.guess_type(os.fspath(path))[0] or "audio"
+    known = not kind.startswith(("audio/", "video/", "audio", "application/octet"))
+    text = all(byte >= 32 or byte in b"\t\r\n\f\x1b" for byte in start)
+    return False if known or text else None

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from triptych.audio.data.sound_bytes import SUFFIXES
 from triptych.core.errors import InputError
 
 CLIP_COLUMNS = (
@@ -95,10 +96,13 @@ def read_rows(path: str | Path, required: Sequence[str] = ()) -> Rows:
     except (FileNotFoundError, IsADirectoryError) as error:
         what = "missing" if isinstance(error, FileNotFoundError) else "a folder"
         raise InputError(f"{path} is {what}; expected is a CSV file there") from None
-    text = _decoded(content)
-    first = text.partition("\n")[0]
-    delimiter = max(",;\t", key=first.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    text = _decoded(content).replace("\0", "")
+    first = re.split(r"[\r\n]", text, maxsplit=1)[0]
+    stated = re.fullmatch(r"\"?sep=(.)\"?", first)  # a spreadsheet's own line
+    delimiter = stated[1] if stated else max(",;\t", key=first.count)
+    lines = io.StringIO(text, newline="")
+    before = int(stated is not None and bool(lines.readline()))
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
     header: list[str] = []
     found = Rows(header, [], [])
     try:
@@ -107,16 +111,17 @@ def read_rows(path: str | Path, required: Sequence[str] = ()) -> Rows:
                 header += fields
             elif fields and len(fields) != len(header):
                 raise InputError(
-                    f"{path}, line {reader.line_num}: {len(fields)} fields, expected "
+                    f"{path}, line {before + reader.line_num}: {len(fields)} fields, expected "
                     f"{len(header)}, as the header has: {delimiter.join(fields)[:80]!r}. A field "
                     f"with {delimiter!r} or a line break in it must stand in quotation marks; if "
                     "it is the last line, the file may have been cut: fetch it again"
                 )
             elif fields:
                 found.rows.append(dict(zip(header, fields, strict=True)))
-                found.lines.append(reader.line_num)
+                found.lines.append(before + reader.line_num)
     except csv.Error as error:
-        raise InputError(f"{path}, line {reader.line_num}: no table: {error}") from None
+        line = before + reader.line_num
+        raise InputError(f"{path}, line {line}: no table: {error}") from None
     if not header or len(set(header)) < len(header):
         raise InputError(f"{path}: its first line must name the columns, each once")
     if missing := [column for column in required if column not in header]:
@@ -129,9 +134,10 @@ def read_rows(path: str | Path, required: Sequence[str] = ()) -> Rows:
 def _decoded(content: bytes) -> str:
     """Text by its byte order mark; without one UTF-16 has a zero in every other byte."""
     zeros = [content[start:200:2].count(0) for start in (0, 1)]
+    few = len(content[:200]) / 8  # damage, which is taken out
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         return content.decode("utf-16", errors="replace")
-    if any(zeros):
+    if max(zeros) > few:
         return content.decode("utf-16-le" if zeros[1] > zeros[0] else "utf-16-be", errors="replace")
     try:
         return content.decode("utf-8-sig")
@@ -162,7 +168,8 @@ def youtube_id(file_name: str, where: object = "") -> str:
 
     The id itself may begin with Y. Raises InputError where the name is of another form.
     """
-    stem = file_name.removesuffix(".wav")
+    stem, suffix = os.path.splitext(file_name)
+    stem = stem if suffix.lower() in SUFFIXES else file_name
     if not re.fullmatch(r"Y[\w-]{11}", stem, re.ASCII):
         begin = f"{where}: " if where else ""
         raise InputError(f"{begin}{file_name!r} isn't named Y<YouTube id of 11 characters>.wav")

@@ -56,5 +56,7 @@ def write_submissions(
         splits = [read_embeddings(folder / "embeddings.npz")["challenge"] for folder in folders]
         scores = mean_scores([similarities(split.text, split.audio) for split in splits])
         names = np.array([files[str(clip)] for clip in splits[0].clips])
-        rows = np.column_stack([splits[0].captions, names[best_columns(scores, NAMES)]])
+        best = names[best_columns(scores, min(NAMES, len(names)))]
+        fewer = np.full((len(best), NAMES - best.shape[1]), "")
+        rows = np.column_stack([splits[0].captions, best, fewer])
         write_csv(pd.DataFrame(rows, columns=list(HEADER), dtype=object), output)

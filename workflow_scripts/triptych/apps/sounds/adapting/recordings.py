@@ -74,17 +74,24 @@ def read_pairs(pairs: Path, folder: Path) -> dict[str, list[str]]:
 def recordings_of(index: Index, captions: Mapping[str, Sequence[str]]) -> list[Recording]:
     """The recordings of an index, with their captions.
 
-    Of several files of the same content the first has the captions of all. Raises InputError,
+    Of several files of the same content the first has the captions of all. Captions that the model
+    reads alike, whatever their capitals and full stops, are one: the first. Raises InputError,
     naming every file that cannot be read to its end.
     """
     problems = [f"{printable(e.path)}: {printable(e.problem)}" for e in index.problems]
     _refuse(problems, "with recordings")
     recordings: dict[str, Recording] = {}
+    spellings: dict[str, str] = {}
+
+    def first_spelling(caption: str) -> str:
+        return spellings.setdefault(" ".join(clean_caption(caption).split()), caption)
+
     for entry in index.entries:
         segments = torch.from_numpy(entry.embeddings.astype(np.float32))
         recording = Recording(entry.path, entry.sha256, (), segments)
         same = recordings.get(entry.sha256, recording)
-        both = tuple(dict.fromkeys((*same.captions, *captions[entry.path])))
+        own = map(first_spelling, captions[entry.path])
+        both = tuple(dict.fromkeys((*same.captions, *own)))
         recordings[entry.sha256] = replace(same, captions=both)
     return list(recordings.values())
 

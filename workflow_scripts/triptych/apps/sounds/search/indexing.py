@@ -3,6 +3,7 @@
 import logging
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from triptych.apps.sounds.search.index import Entry, Index
 from triptych.audio.data.decoding import (
+    BARE,
     SAMPLE_RATE,
     AudioProblem,
     opened,
@@ -31,8 +33,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-SHORTEST_SECONDS = 1.0
-"""What is left behind the last whole segment is not heard when it is shorter than this."""
+PADDING_SECONDS = 0.05
+"""Encoders fill up a sound's end by less than this, which asks for no segment of its own."""
 SAVE_SECONDS = 30.0
 """How much work a kill may cost, beside that of the file at hand."""
 
@@ -50,17 +52,20 @@ class Update:
     stopped: str | None
 
 
-def sound_files(folder: Path) -> list[str]:
+def sound_files(folder: Path, unread: list[str] | None = None) -> list[str]:
     """The files below a folder that are named as sound or hold some; nothing hidden.
 
     Paths have / in them, and are sorted. Linked folders are followed; each folder is walked once,
-    however many links lead to it.
+    however many links lead to it. Folders that cannot be looked into go into `unread`.
     """
     paths: list[str] = []
+    others = Counter[str]()
     visited = set()
 
     def warn(problem: OSError) -> None:
         logger.warning("%s: %s; its files are left out", problem.filename, problem.strerror)
+        if unread is not None:
+            unread.append(str(problem.filename))
 
     for where, folders, names in os.walk(folder, followlinks=True, onerror=warn):
         about = os.stat(where)
@@ -74,8 +79,15 @@ def sound_files(folder: Path) -> list[str]:
         )
         for name in names:
             path = Path(where, name)
-            if not name.startswith(".") and _is_sound(path):
+            if name.startswith("."):
+                continue
+            if _is_sound(path):
                 paths.append(path.relative_to(folder).as_posix())
+            else:
+                others[path.suffix.lower() or "without a suffix"] += 1
+    if others:
+        kinds = ", ".join(f"{count} {suffix}" for suffix, count in others.most_common())
+        logger.info("%d files are not read as sound: %s", others.total(), kinds)
     return sorted(paths)
 
 
@@ -84,9 +96,9 @@ def _is_sound(path: Path) -> bool:
     if path.suffix.lower() in SUFFIXES:
         return True
     try:
-        if path.is_file() and may_be_sound(path):
-            with opened(path):
-                return True
+        if path.is_file() and (begins_so := may_be_sound(path)) is not False:
+            with opened(path) as sound:  # whose frames alone may be anything
+                return begins_so is True or sound.container.format.name not in BARE
     except (AudioProblem, OSError):
         pass  # neither by its name nor by its content: no input
     return False
@@ -97,7 +109,7 @@ def segments(blocks: Iterable[Waveform], seconds: float) -> Iterator[tuple[float
 
     Never more than two segments and a block are in memory. All are `seconds` long, but for a sound
     that is shorter itself. The last one ends with the sound and so overlaps the one before it; a
-    rest under SHORTEST_SECONDS is left out.
+    rest under PADDING_SECONDS is left out.
     """
     length = round(seconds * SAMPLE_RATE)
     before = np.zeros(0, np.float32)  # the last whole segment
@@ -115,7 +127,7 @@ def segments(blocks: Iterable[Waveform], seconds: float) -> Iterator[tuple[float
     rest = np.concatenate([np.zeros(0, np.float32), *held])
     if not start and len(rest):
         yield 0.0, rest
-    elif len(rest) >= round(SHORTEST_SECONDS * SAMPLE_RATE):
+    elif len(rest) >= round(PADDING_SECONDS * SAMPLE_RATE):
         overlap = length - len(rest)
         yield (start - overlap) / SAMPLE_RATE, np.concatenate([before[-overlap:], rest])
 
@@ -133,16 +145,65 @@ def update_index(
 
     earlier: the index so far, made by the same model. A file of the same size and time of change
     is taken over from it; so is one of the same content, wherever it was. Files that could not be
-    read to their end are tried again; what cannot be looked at now keeps its embeddings. model: its
-    folder, the SHA-256 of its weights and the seconds of its segments; `load` is called when the
-    first sound is to be embedded. `stop` is asked between files and batches; a reason ends the
-    work, and what was done is saved. paths: of `sound_files`, or the files that are wanted.
+    read to their end are tried again; what cannot be looked at now keeps its embeddings, and so
+    does what an error or `stop` left unseen. model: its folder, the SHA-256 of its weights and the
+    seconds of its segments; `load` is called when the first sound is to be embedded. `stop` is
+    asked between files and batches; a reason ends the work, and what was done is saved. paths: of
+    `sound_files`, or the files that are wanted.
     """
     load = cache(load)  # it takes seconds, and often nothing is to be embedded
     known = {entry.path: entry for entry in earlier.entries} if earlier else {}
     by_content = {entry.sha256: entry for entry in known.values() if entry.sha256}
     paths = sound_files(folder) if paths is None else paths
-    entries: dict[str, Entry] = {}
+    entries, fresh = _compared(folder, paths, known)
+    removed = len(set(known) - set(paths) - set(entries))
+    kept, moved, stopped = len(entries), 0, None
+
+    def current(finished: bool = False) -> Index:
+        """The index so far, with earlier entries that are neither confirmed nor replaced."""
+        so_far = entries if finished else known | entries
+        return Index(folder, *model, [so_far[path] for path in sorted(so_far)])
+
+    saved, finished = time.monotonic(), False
+    try:
+        with Progress("index", len(fresh), "files") as progress:
+            for entry in fresh:
+                embedded = _heard(
+                    folder,
+                    entry,
+                    known.get(entry.path),
+                    segment_seconds=model[2],
+                    by_content=by_content,
+                    load=load,
+                    stop=stop,
+                )
+                if stopped := stop():
+                    break
+                entries[entry.path] = embedded
+                if embedded.sha256 in by_content:
+                    moved += not embedded.problem
+                    kept += bool(embedded.problem)
+                progress.advance()
+                if time.monotonic() - saved > SAVE_SECONDS:
+                    save(current())
+                    saved = time.monotonic()
+        finished = stopped is None
+    finally:  # whatever ends the work
+        save(current(finished))
+    index = current(finished)
+    new = sum(len(entry.embeddings) > 0 for entry in entries.values()) - kept - moved
+    return index, Update(new, kept, moved, removed, stopped)
+
+
+def _compared(
+    folder: Path, paths: Sequence[str], known: Mapping[str, Entry]
+) -> tuple[dict[str, Entry], list[Entry]]:
+    """Earlier entries that stay as they are or cannot be looked at now, and those to be heard."""
+    entries = {
+        path: replace(known[path], problem=reason)
+        for path in sorted(set(known) - set(paths))
+        if (reason := _away(folder, path))
+    }
     fresh: list[Entry] = []
     for path in paths:
         was, entry = known.get(path), _looked_at(folder, path)
@@ -151,38 +212,23 @@ def update_index(
             entries[path] = was
         else:
             fresh.append(entry)
-    kept, moved, stopped = len(entries), 0, None
+    return entries, fresh
 
-    def current() -> Index:
-        return Index(folder, *model, [entries[path] for path in sorted(entries)])
 
-    saved = time.monotonic()
-    with Progress("index", len(fresh), "files") as progress:
-        for entry in fresh:
-            embedded = _heard(
-                folder,
-                entry,
-                known.get(entry.path),
-                segment_seconds=model[2],
-                by_content=by_content,
-                load=load,
-                stop=stop,
-            )
-            if stopped := stop():
-                break
-            entries[entry.path] = embedded
-            if embedded.sha256 in by_content:
-                moved += not embedded.problem
-                kept += bool(embedded.problem)
-            progress.advance()
-            if time.monotonic() - saved > SAVE_SECONDS:
-                save(current())
-                saved = time.monotonic()
-    index = current()
-    save(index)
-    new = sum(len(entry.embeddings) > 0 for entry in index.entries) - kept - moved
-    removed = len(set(known) - set(paths))
-    return index, Update(new, kept, moved, removed, stopped)
+def _away(folder: Path, path: str) -> str:
+    """Why a file that was indexed cannot be seen now though nobody removed it, or ""."""
+    for parent in reversed(Path(path).parents[:-1]):
+        where = folder / parent
+        if where.is_symlink() and not where.exists():
+            return f"{parent} is a link to what is not there now"
+        if not where.is_dir():
+            return ""
+        try:
+            if not any(where.iterdir()):
+                return f"{parent} is empty now (is its disk away? If not, remove the folder)"
+        except OSError as problem:
+            return f"{parent}: {problem.strerror}"
+    return ""
 
 
 def _looked_at(folder: Path, path: str) -> Entry:

@@ -47,19 +47,21 @@ def similarities(embeddings: NDArray[np.float16], query: ArrayLike) -> NDArray[n
 def best_hits(index: Index, query: ArrayLike, count: int, each: int = 3) -> list[Hit]:
     """The segments that are most similar to a query, best first, `each` of one file at most.
 
-    query: [D], of length one. Of two segments of a file that touch only the better one is a hit.
+    query: [D], of length one. Of two segments of a file that touch only the better one is a hit;
+    copies of a file are one.
     """
     if not len(index.embeddings):
         return []
     scores = similarities(index.embeddings, query)
     hits: list[Hit] = []
-    taken: dict[str, list[int]] = {}
+    taken: dict[str, list[float]] = {}
     for row in np.argsort(-scores, kind="stable").tolist():
         entry, start, end = index.segment(row)
-        before = taken.setdefault(entry.path, [])
-        if len(before) >= each or any(abs(row - other) == 1 for other in before):
+        before = taken.setdefault(entry.sha256 or entry.path, [])
+        near = index.segment_seconds + 1e-6
+        if len(before) >= each or any(abs(start - other) <= near for other in before):
             continue
-        before.append(row)
+        before.append(start)
         file = os.fspath(index.root / entry.path)
         whole = len(entry.embeddings) == 1
         hits.append(
@@ -130,6 +132,8 @@ class Searcher:
         """The embedding [D] of a text. Raises InputError for none."""
         if not query.strip():
             raise InputError("the TEXT is empty: what shall be searched for?")
+        if not any(letter.isalnum() for letter in query):
+            raise InputError(f"the TEXT {printable(query)!r} holds no word to be searched for")
         return self._text_side.text(query)
 
     def sound(self, path: Path, embed: Callable[[Path, float], Vector]) -> Vector:

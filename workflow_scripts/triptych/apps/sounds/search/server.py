@@ -5,6 +5,7 @@ Another Host is refused, so that no site's name can be pointed here and its page
 """
 
 import socket
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -18,11 +19,12 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
-from triptych.apps.sounds.search.index import Index
+from triptych.apps.sounds.search.index import Entry, Index
 from triptych.apps.sounds.search.query import Hit, Searcher, best_hits, clock
 from triptych.audio.data.decoding import readable, stream_audio
 from triptych.audio.search.pictures import addresses, render
 from triptych.core.errors import InputError, printable
+from triptych.core.files import sha256_of
 
 LOOPBACK = "127.0.0.1"
 HITS = 20
@@ -110,10 +112,23 @@ def heard(index: Index, row: int) -> NDArray[np.float32]:
     """The sound of a segment, float32 [n] at 32 kHz. Raises InputError where it is gone."""
     entry, start, end = index.segment(row)
     path, problems = index.root / entry.path, list[str]()
+    if _is_replaced(path, entry):
+        raise InputError(f"{path}: changed since it was indexed; index again")
     blocks = list(readable(stream_audio(path, start, end - start), problems))
     if not blocks:
         raise InputError(*problems or [f"{path}: ends before {clock(start)}; index again"])
     return np.concatenate(blocks)
+
+
+def _is_replaced(path: Path, entry: Entry) -> bool:
+    """Whether a file is another one than the index knows; a touched or moved one isn't."""
+    try:
+        about = path.stat()
+        if (about.st_size, about.st_mtime_ns) == (entry.size, entry.modified_ns):
+            return False
+        return about.st_size != entry.size or sha256_of(path) != (entry.sha256 or sha256_of(path))
+    except OSError:
+        return False  # reading it will tell
 
 
 def serve(searcher: Searcher, port: int) -> int:
