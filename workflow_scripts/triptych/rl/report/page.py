@@ -299,7 +299,8 @@ def _average_shares(rows: pd.DataFrame) -> str:
     """The mean share of the dense score that each method keeps."""
     means = rows.groupby("method", sort=False)["ratio_to_dense"].mean()
     return ", ".join(
-        f"{number(100 * mean, 0)}% ({label(METHOD_LABELS, name)})" for name, mean in means.items()
+        f"{number(100 * mean, 0)}% ({label(METHOD_LABELS, str(name))})"
+        for name, mean in means.items()
     )
 
 
