@@ -40,44 +40,51 @@ def to_int16(samples: np.ndarray) -> np.ndarray:
 def append_clip(kind: str, sound: str | os.PathLike[str], shard: BinaryIO) -> int:
     """Write the clip of a sound file at the position of `shard`, block by block; its frames.
 
-    Raises AudioProblem where the sound is not whole, after which `shard` holds a part of it.
+    Floating-point samples beyond full scale are scaled to fit. Raises AudioProblem where the sound
+    is not whole, after which `shard` holds a part of it.
     """
-    stored, floating = _form(sound)
-    if kind == "flac" and stored:
+    if kind == "flac" and _is_stored_form(sound):
         frames = sum(len(block) for block in stream_audio(sound))  # is it whole?
         with open(sound, "rb") as stream:
             shutil.copyfileobj(stream, shard, 1 << 20)
         return frames
-    peak = 0.0
-    if floating:  # they are read twice
-        peak = max((float(np.abs(block).max()) for block in stream_audio(sound)), default=0.0)
-    if peak > 1:
+    append, start = (_append_flac if kind == "flac" else _append_int16), shard.tell()
+    frames, peak = append(stream_audio(sound), shard)
+    if peak > 1 and _is_floating(sound):
         logger.warning("%s: exceeds full scale, %.3g times; it is scaled to fit", sound, peak)
-    scale = np.float32(1 / max(1.0, peak))
-    blocks = (block * scale for block in stream_audio(sound))
-    return _append_flac(blocks, shard) if kind == "flac" else _append_int16(blocks, shard)
-
-
-def _form(sound: str | os.PathLike[str]) -> tuple[bool, bool]:
-    """Whether a file is already what a FLAC shard would hold (WavCaps comes like that), or MP3; and
-    whether its samples are floating-point numbers, which may exceed full scale."""
-    with opened(sound) as file:
-        context = file.stream.codec_context
-        mono = (context.channels, context.sample_rate) == (1, SAMPLE_RATE)
-        stored = mono and (file.container.format.name, context.format.name) in STREAMS
-        return stored, context.codec.lossless and context.format.name[:3] in ("flt", "dbl")
-
-
-def _append_int16(blocks: Iterable[np.ndarray], shard: BinaryIO) -> int:
-    frames = 0
-    for block in blocks:
-        shard.write(to_int16(block).tobytes())
-        frames += len(block)
+        shard.seek(start)
+        shard.truncate()
+        append((block / np.float32(peak) for block in stream_audio(sound)), shard)
     return frames
 
 
-def _append_flac(blocks: Iterable[np.ndarray], shard: BinaryIO) -> int:
-    frames = 0
+def _is_stored_form(sound: str | os.PathLike[str]) -> bool:
+    """Whether a file is already what a FLAC shard would hold (WavCaps comes like that), or MP3."""
+    with opened(sound) as file:
+        context = file.stream.codec_context
+        mono = (context.channels, context.sample_rate) == (1, SAMPLE_RATE)
+        return mono and (file.container.format.name, context.format.name) in STREAMS
+
+
+def _is_floating(sound: str | os.PathLike[str]) -> bool:
+    """Whether a file stores floating-point samples, which may exceed full scale."""
+    with opened(sound) as file:
+        context = file.stream.codec_context
+        return context.codec.lossless and context.format.name[:3] in ("flt", "dbl")
+
+
+def _append_int16(blocks: Iterable[np.ndarray], shard: BinaryIO) -> tuple[int, float]:
+    """Write raw samples; how many, and the largest."""
+    frames, peak = 0, 0.0
+    for block in blocks:
+        shard.write(to_int16(block).tobytes())
+        frames, peak = frames + len(block), max(peak, float(np.abs(block).max()))
+    return frames, peak
+
+
+def _append_flac(blocks: Iterable[np.ndarray], shard: BinaryIO) -> tuple[int, float]:
+    """Write a FLAC stream; its samples' number, and the largest."""
+    frames, peak = 0, 0.0
     # FLAC's header is completed when its length is known, so the encoder must be able to seek.
     with tempfile.TemporaryFile() as coded:
         with soundfile.SoundFile(
@@ -85,10 +92,10 @@ def _append_flac(blocks: Iterable[np.ndarray], shard: BinaryIO) -> int:
         ) as sound:
             for block in blocks:
                 sound.write(to_int16(block))
-                frames += len(block)
+                frames, peak = frames + len(block), max(peak, float(np.abs(block).max()))
         coded.seek(0)
         shutil.copyfileobj(coded, shard, 1 << 20)
-    return frames
+    return frames, peak
 
 
 def read_clip(
