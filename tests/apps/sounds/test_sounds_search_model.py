@@ -53,7 +53,7 @@ def test_what_is_indexed_and_found_is_what_the_model_says(model, tmp_path, capsy
             # float16 has 11 bits, of numbers up to 1
             assert result["score"] == pytest.approx(float(text @ audio), abs=5e-4)
     embeddings = read_index(sounds / "triptych-index.npz").embeddings.astype(np.float32)
-    assert np.linalg.norm(embeddings, axis=1) == pytest.approx(np.ones(6), abs=2e-3)
+    assert np.linalg.norm(embeddings, axis=1) == pytest.approx(np.ones(7), abs=2e-3)
 
 
 TEXTS = (
