@@ -212,7 +212,8 @@ RECORDED = {"collected": "recordings of our own experts, not D4RL's", "d4rl": "D
 """What policies learned from, by the source of a task's data; any other is the user's."""
 SPELLED = {"BC": "behaviour cloning (BC)", "BCQ": "batch-constrained Q-learning (BCQ)"}
 LONGER = 10_000
-"""Updates of the published runs in which pruned networks keep more (docs/results.md)."""
+"""Updates of the published runs of BC on our experts' data, in which pruned networks keep more
+(docs/results.md)."""
 
 
 def glance(
@@ -250,7 +251,8 @@ def glance(
     smaller = sums.get((DENSE, "dense"), float("nan")) / sums.get(("snip", "coo"), float("nan"))
     data = dict.fromkeys(RECORDED.get(str(kind), "the user's data") for kind in datasets["source"])
     limits = [f"Learned in {updates:,} updates from {' and '.join(data)}."]
-    if updates < LONGER and (kept["ratio_high"] < KEEPS).any():
+    ours = algorithm == "BC" and set(datasets["source"]) == {"collected"}
+    if ours and updates < LONGER and (kept["ratio_high"] < KEEPS).any():
         limits.append(f"At the paper's widths {LONGER:,} updates keep more (docs/results.md).")
     others = pruned[(pruned["method"] != methods[0]) & (pruned["seen"] == observations)]
     if len(others):
