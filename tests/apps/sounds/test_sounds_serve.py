@@ -3,12 +3,16 @@
 import base64
 import http.client
 import io
+import os
 import re
 import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import partial
 
 import numpy as np
@@ -21,7 +25,7 @@ from small_sounds import PitchModel, tone, write_sound, write_words
 from triptych.apps.sounds.search.index import NAME, write_index
 from triptych.apps.sounds.search.indexing import update_index
 from triptych.apps.sounds.search.query import Searcher
-from triptych.apps.sounds.search.server import SearchServer
+from triptych.apps.sounds.search.server import CONNECTIONS, SearchServer
 from triptych.core.errors import InputError
 
 PIPES = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -54,7 +58,9 @@ def server(searcher, caplog):
 
 
 def ask(server, path, method="GET", **headers):
-    """Status, headers and content."""
+    """Status, headers and content; the server's own cookie is sent unless there is another."""
+    token = server.address.partition("?token=")[2]
+    headers = {"Cookie": f"triptych-{server.port}={token}"} | headers
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
     connection.putrequest(method, path, skip_host="Host" in headers)
     for name, value in headers.items():
@@ -71,9 +77,12 @@ def test_the_command_says_its_address_and_ends_with_ctrl_c(searcher):
     ctrl_c = partial(signal.signal, signal.SIGINT, signal.default_int_handler)
     command += ["--port", "0"]
     with subprocess.Popen(command, text=True, preexec_fn=ctrl_c, **PIPES) as process:
-        port = int(re.match(r"http://127\.0\.0\.1:(\d+)/ searches ", process.stdout.readline())[1])
+        address = re.match(
+            r"http://127\.0\.0\.1:(\d+)(/\?token=[\w-]{43}) searches ", process.stdout.readline()
+        )
+        port = int(address[1])
         with socket.create_connection(("127.0.0.1", port), 30) as idle:
-            idle.sendall(f"HEAD / HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n".encode())
+            idle.sendall(f"HEAD {address[2]} HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n".encode())
             assert idle.recv(12) == b"HTTP/1.1 200"
             process.send_signal(signal.SIGINT)
             assert process.communicate(timeout=30) == ("\n", "") and process.returncode == 0
@@ -127,6 +136,69 @@ def test_nothing_is_served_but_the_page(server, path):
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", ""])
 def test_another_host_is_refused(server, host):
     assert ask(server, "/", Host=host)[0] == 400
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/?q=high", "/?like=3", "/?token=x&q=high", "/?token=%C3%A9"]
+)
+@pytest.mark.parametrize("cookie", ["", "triptych-{port}=x", "triptych-1={token}"])
+def test_who_does_not_know_the_token_is_refused(server, path, cookie):
+    token = server.address.partition("?token=")[2]
+    status, headers, content = ask(
+        server, path, Cookie=cookie.format(port=server.port, token=token)
+    )
+    assert status == 403 and b"<" not in content and "Set-Cookie" not in headers
+
+
+def test_the_tokens_address_opens_the_page_and_its_cookie_the_next(server):
+    path = server.address.partition(str(server.port))[2]
+    status, headers, _ = ask(server, path + "&q=high", Cookie="")
+    assert status == 200
+    cookie, *rules = headers["Set-Cookie"].split("; ")
+    assert {"HttpOnly", "SameSite=strict"} <= set(rules)
+    assert b"00:00:20" in ask(server, "/?q=high", Cookie=f"other=1; {cookie}")[2]
+    assert SearchServer(server.searcher, 0).address.partition("=")[2] not in cookie
+
+
+def test_the_empty_page_does_not_wait_for_queries(server, monkeypatch):
+    release, texts = threading.Event(), []
+
+    def slow(text):
+        texts.append(text)
+        assert release.wait(30)
+        raise InputError("late")
+
+    monkeypatch.setattr(server.searcher, "text", slow)
+    with ThreadPoolExecutor(60) as pool:
+        queries = [pool.submit(ask, server, f"/?q={number}") for number in range(60)]
+        while not texts:
+            time.sleep(0.01)
+        assert ask(server, "/")[0] == 200 and not any(query.done() for query in queries)
+        assert len(texts) == 1
+        release.set()
+        assert all(query.result()[0] == 200 for query in queries)
+
+
+def test_who_asks_nothing_takes_nobodys_place(server):
+    files = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    with ExitStack() as stack:
+        for number in range(3 * CONNECTIONS):
+            half = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), 30))
+            half.sendall(b"GET / HT" if number % 2 else b"")
+        with ThreadPoolExecutor(50) as pool:
+            answers = list(pool.map(lambda _: ask(server, "/")[0], range(1000)))
+        assert answers == [200] * 1000
+        assert len(server.server_state.connections) <= CONNECTIONS
+        if files:
+            ours = 3 * CONNECTIONS
+            assert len(os.listdir("/proc/self/fd")) - files - ours <= CONNECTIONS + 10
+
+
+def test_a_connection_without_a_request_ends(server, monkeypatch):
+    monkeypatch.setattr("triptych.apps.sounds.search.server.REQUEST_SECONDS", 0.1)
+    with socket.create_connection(("127.0.0.1", server.port), 30) as half:
+        half.sendall(b"GET / HTTP/1.1\r\n")
+        assert half.recv(1) == b""
 
 
 LOADED = "[...document.images].every(one => one.complete && one.naturalWidth == 160)"

@@ -43,8 +43,9 @@ be read.
 SEARCH = "Find sounds in a folder indexed by triptych index, by a text or by a sound."
 
 SERVE = """\
-Search an indexed folder in a browser: a page with a search box, players and spectrograms, at an
-address that only this machine can open. It takes no uploads. Ctrl-C stops it.
+Search an indexed folder in a browser: a page with a search box, players and spectrograms. Only this
+machine can open it, and only by the address that is printed, whose token keeps out its other users.
+It takes no uploads. Ctrl-C stops it.
 """
 
 ADAPT = """\

@@ -1,23 +1,27 @@
-"""A local page with a search box, by Starlette and uvicorn: nobody but this machine is answered.
+"""A local page with a search box, by Starlette and uvicorn, for who knows the token in its address.
 
 There are no uploads and no paths in addresses; sounds and spectrograms are part of the page.
 Another Host is refused, so that no site's name can be pointed here and its pages read this one.
+The token keeps out other users of this machine; a cookie holds it once the page is open.
 """
 
+import asyncio
+import secrets
 import socket
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import numpy as np
 import uvicorn
 from numpy.typing import NDArray
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from triptych.apps.sounds.search.index import Entry, Index
 from triptych.apps.sounds.search.query import Hit, Searcher, best_hits, clock
@@ -30,6 +34,11 @@ LOOPBACK = "127.0.0.1"
 HITS = 20
 LONGEST_QUERY = 1000
 """Characters."""
+CONNECTIONS = 80
+"""Kept open at once. Programs may open 256 files where nobody asked for more (macOS)."""
+REQUEST_SECONDS = 20.0
+"""In which a connection's first request must be there."""
+WITHOUT_TOKEN = "Open the address that triptych serve printed, with its token."
 HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
@@ -38,6 +47,29 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
+
+
+class Connection(H11Protocol):
+    """A connection that ends when no request comes, or when a new one needs its place."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Make room for it: the longest open one without a request goes."""
+        super().connection_made(transport)
+        self.since = self.loop.time()
+        self.loop.call_later(REQUEST_SECONDS, self._end_if_new)
+        others = [other for other in self.connections if isinstance(other, Connection)]
+        idle = [other for other in others if other is not self and other.is_idle()]
+        if len(others) > CONNECTIONS and idle:
+            min(idle, key=lambda other: other.since).transport.abort()
+
+    def is_idle(self) -> bool:
+        """Whether it is open and nobody waits for an answer."""
+        waits = self.cycle is not None and not self.cycle.response_complete
+        return not waits and not self.transport.is_closing()
+
+    def _end_if_new(self) -> None:
+        if self.cycle is None:
+            self.transport.abort()
 
 
 class SearchServer(uvicorn.Server):
@@ -52,23 +84,46 @@ class SearchServer(uvicorn.Server):
             raise InputError(message) from error
         self.port = self.socket.getsockname()[1]
         self.searcher = searcher
-        self._one = Lock()  # models and decoders work for one request at a time
+        self._token = secrets.token_urlsafe()
+        self._one = asyncio.Lock()  # models and decoders work for one request at a time
         guard = Middleware(TrustedHostMiddleware, allowed_hosts=[LOOPBACK, "localhost"])
         app = Starlette(routes=[Route("/", self._answer)], middleware=[guard])
         # The terminal is for the address and for errors.
         quiet: dict[str, Any] = {"log_config": None, "log_level": "error", "access_log": False}
-        quiet |= {"timeout_graceful_shutdown": 1}
-        super().__init__(uvicorn.Config(app, http="h11", ws="none", lifespan="off", **quiet))
+        quiet |= {"timeout_graceful_shutdown": 1, "lifespan": "off", "ws": "none"}
+        # A backlog of one has asyncio accept one connection at a time, and count it.
+        limits: dict[str, Any] = {"limit_concurrency": 2 * CONNECTIONS, "backlog": 1}
+        super().__init__(uvicorn.Config(app, loop="asyncio", http=Connection, **quiet, **limits))
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to answer; the system keeps connections that wait to be accepted."""
+        await super().startup(sockets)
+        self.socket.listen()
 
     @property
     def address(self) -> str:
-        """The address of the page."""
-        return f"http://{LOOPBACK}:{self.port}/"
+        """The address of the page, with its token."""
+        return f"http://{LOOPBACK}:{self.port}/?token={self._token}"
 
-    def _answer(self, request: Request) -> HTMLResponse:
+    async def _answer(self, request: Request) -> Response:
+        cookie = f"triptych-{self.port}"  # browsers send one port's cookies to all
+        token = request.query_params.get("token", "")
+        if not any(self._is_token(text) for text in (token, request.cookies.get(cookie, ""))):
+            return PlainTextResponse(WITHOUT_TOKEN, 403, headers=HEADERS)
         text, like = (request.query_params.get(name, "").strip() for name in ("q", "like"))
-        with self._one:
-            return HTMLResponse(self._page(text[:LONGEST_QUERY], like), headers=HEADERS)
+        if text or like:
+            async with self._one:
+                left = await request.is_disconnected()  # while others were answered
+                asked = (text[:LONGEST_QUERY], like)
+                page = "" if left else await run_in_threadpool(self._page, *asked)
+        else:
+            page = self._page("", "")
+        answer = HTMLResponse(page, headers=HEADERS)
+        answer.set_cookie(cookie, self._token, httponly=True, samesite="strict")
+        return answer
+
+    def _is_token(self, text: str) -> bool:
+        return secrets.compare_digest(text.encode(), self._token.encode())
 
     def _page(self, text: str, like: str) -> str:
         """The page with the hits for a text, or for a segment's number."""
