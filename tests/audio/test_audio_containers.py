@@ -131,7 +131,8 @@ def test_a_cut_file_with_a_length_is_told(tmp_path: Path, kind: str) -> None:
     os.truncate(path, path.stat().st_size // 2)
     problems: list[str] = []
     assert sum(map(len, readable(stream_audio(path), problems))) == pytest.approx(96_000, rel=0.05)
-    assert re.search("truncated, .* of 6.0 s are there", *problems)
+    told = re.search("truncated, .* of (.+) s are there", *problems)
+    assert told and float(told[1]) == pytest.approx(6, rel=0.05)
 
 
 def test_a_wav_of_more_than_4_gb_is_read_behind_them(tmp_path: Path) -> None:

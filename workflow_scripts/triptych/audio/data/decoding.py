@@ -18,12 +18,13 @@ import av
 import av.error
 import numpy as np
 from av import AudioFrame, Packet
+from av.audio.resampler import AudioResampler
 from av.audio.stream import AudioStream
 from av.container import InputContainer
 from av.filter import Graph
 from av.stream import Disposition
 
-from triptych.audio.data.sound_bytes import ByteRange, avi_seconds, links, wav_data
+from triptych.audio.data.sound_bytes import ByteRange, links, without_rest
 from triptych.core.errors import InputError
 from triptych.core.files import not_a_file
 
@@ -37,6 +38,7 @@ FORMATS = (
     "ogg,tta,w64,wav,wv,mxf,dsf,iff,nistsphere,dts,dtshd,mpc,mpc8,tak,voc,rm"
 )
 """FFmpeg's names. Playlists are not among them: they would have it open what they list."""
+OPTIONS = {"format_whitelist": FORMATS, "protocol_whitelist": "none"}
 SOUGHT = ("aiff", "au", "caf", "flac", "matroska,webm", "mov,mp4,m4a,3gp,3g2,mj2", "w64", "wav")
 """Formats in which a jump lands where it should. Others are walked through, undecoded."""
 BARE = ("aac", "ac3", "amr", "amrnb", "amrwb", "dts", "dtshd", "eac3", "mp3")
@@ -103,28 +105,24 @@ def stream_audio(
     Block by block, each float32 [n], n > 0, for files larger than memory. What is damaged is
     silence; once all is read, AudioProblem is raised if something was missing, or whatever failed.
     """
+    first = round(start_seconds * SAMPLE_RATE)
+    remaining = math.inf if seconds is None else round(seconds * SAMPLE_RATE)
     try:
-        yield from _stream(source, start_seconds, seconds)
+        with opened(source) as sound:
+            for block in sound.blocks(first):
+                window = block[: int(min(remaining, len(block)))]
+                remaining -= len(window)
+                if len(window):
+                    yield window
+                if remaining <= 0:
+                    break
+            if problem := sound.problem(ended=remaining > 0):
+                raise AudioProblem(f"{sound.name}: {problem}")
     except (AudioProblem, MemoryError):
         raise
     except Exception as error:  # a damaged file may raise anything
         name = "a shard's clip" if isinstance(source, ByteRange) else source
         raise AudioProblem(f"{name}: damaged, cannot be decoded ({_words(error)})") from error
-
-
-def _stream(source: Source, start_seconds: float, seconds: float | None) -> Iterator[np.ndarray]:
-    first = round(start_seconds * SAMPLE_RATE)
-    remaining = math.inf if seconds is None else round(seconds * SAMPLE_RATE)
-    with opened(source) as sound:
-        for block in sound.blocks(first):
-            window = block[: int(min(remaining, len(block)))]
-            remaining -= len(window)
-            if len(window):
-                yield window
-            if remaining <= 0:
-                break
-        if problem := sound.problem(ended=remaining > 0):
-            raise AudioProblem(f"{sound.name}: {problem}")
 
 
 def readable(blocks: Iterable[np.ndarray], problems: list[str]) -> Iterator[np.ndarray]:
@@ -161,13 +159,11 @@ def opened(source: Source) -> Iterator["Sound"]:
 @contextmanager
 def _opened(stream: ByteRange, name: str) -> Iterator["Sound"]:
     whole, *others = links(stream)
-    whole, stated_seconds = wav_data(whole)
-    stated_seconds = stated_seconds or avi_seconds(whole)
-    options = {"format_whitelist": FORMATS, "protocol_whitelist": "none"}
+    whole, stated_share = without_rest(whole)
     whole.seek(0)
     try:
         container = av.open(
-            whole, "r", metadata_errors="replace", options=options, buffer_size=1 << 17
+            whole, "r", metadata_errors="replace", options=OPTIONS, buffer_size=1 << 17
         )
     except MemoryError:
         raise
@@ -179,42 +175,34 @@ def _opened(stream: ByteRange, name: str) -> Iterator["Sound"]:
             raise AudioProblem(f"{name}: holds no sound")
         played = max(streams, key=_preference)
         if len(streams) > 1 and (sounding := _sounding(whole)) and played.index not in sounding:
-            silent, played = (
-                played,
-                max((one for one in streams if one.index in sounding), key=_preference),
-            )
-            logger.warning(
-                "%s: track %d is silent; track %d is taken", name, silent.index, played.index
-            )
+            silent = played.index
+            played = max((one for one in streams if one.index in sounding), key=_preference)
+            logger.warning("%s: track %d is silent; track %d is taken", name, silent, played.index)
         if not LOWEST_RATE <= played.codec_context.sample_rate <= HIGHEST_RATE:
             raise AudioProblem(
                 f"{name}: {played.codec_context.sample_rate} samples a second; expected "
                 f"{LOWEST_RATE} to {HIGHEST_RATE}"
             )
-        yield Sound(name, container, played, stated_seconds, others, whole)
+        yield Sound(name, container, played, stated_share, others, whole)
 
 
 def _sounding(source: ByteRange) -> set[int]:
     """Numbers of the tracks that aren't silent in a file's first seconds."""
     heard: set[int] = set()
     part = source.part(0, source.size)  # which another decoder reads from
-    options = {"format_whitelist": FORMATS, "protocol_whitelist": "none"}
     try:
-        with av.open(part, "r", metadata_errors="replace", options=options) as container:
+        with av.open(part, "r", metadata_errors="replace", options=OPTIONS) as container:
             waiting = {one.index for one in container.streams.audio}
+            to_floats = {index: AudioResampler("fltp") for index in waiting}
             for packet in container.demux(container.streams.audio):
-                for frame in packet.decode() if packet.stream_index in waiting else ():
+                track = packet.stream_index
+                for frame in packet.decode() if track in waiting else ():
                     assert isinstance(frame, AudioFrame)
-                    samples = frame.to_ndarray()
-                    zero, scale = 0, 1.0
-                    if samples.dtype.kind in "iu":
-                        zero = 128 if samples.dtype.kind == "u" else 0
-                        scale = 2.0 ** (8 * samples.dtype.itemsize - 1)
-                    if np.abs(samples.astype(np.float32) - zero).max() > SILENT_PEAK * scale:
-                        heard.add(packet.stream_index)
-                        waiting.discard(packet.stream_index)
-                    if (frame.time or 0.0) - _begins(container) > TRACK_SECONDS:
-                        waiting.discard(packet.stream_index)
+                    parts = to_floats[track].resample(frame)
+                    if any(np.abs(part.to_ndarray()).max() > SILENT_PEAK for part in parts):
+                        heard.add(track)
+                    if track in heard or (frame.time or 0.0) - _begins(container) > TRACK_SECONDS:
+                        waiting.discard(track)
                 if not waiting:
                     break
     except Exception as error:  # reading it will tell
@@ -254,7 +242,7 @@ class Sound:
         name: str,
         container: InputContainer,
         stream: AudioStream,
-        stated_seconds: float | None,
+        stated_share: float,
         others: Sequence[ByteRange],
         whole: ByteRange,
     ) -> None:
@@ -265,7 +253,8 @@ class Sound:
         self._format = container.format.name
         self._tick = float(stream.time_base or 0)
         self._begins = _begins(container)
-        self._stated = stated_seconds
+        self._stated: float | None = None
+        self._stated_share = stated_share  # of the bytes that are there
         if self._format not in (*WITHOUT_LENGTH, "wav"):
             if stream.duration is not None and stream.time_base is not None:
                 self._stated = float(stream.duration * stream.time_base)
@@ -279,23 +268,21 @@ class Sound:
         self._end = self._shift = self._missing = self._first_missing = 0.0
         self._failed: float | None = None
         self._bytes = 0  # of packets so far
-        self._chosen: tuple[int, int] | None = None  # of so many channels the one, -1: their mean
+        self._chosen: int | None = None  # the channel that is taken, -1: their mean
         self._told_numbers = False
         self._located, self._unread, self._reason = True, False, ""
 
     def blocks(self, first: int) -> Iterator[np.ndarray]:
         """Mono float32 [n] at 32 kHz from a sample on."""
         held: list[np.ndarray] = []
-        for block in self._filled(first):
-            held.append(block)
-            if self._chosen is None and sum(part.shape[1] for part in held) >= CHOICE_FRAMES:
+        for block in itertools.chain(self._filled(first), [None]):
+            held += [] if block is None else [block]
+            if self._chosen is None:
+                if block is not None and sum(part.shape[1] for part in held) < CHOICE_FRAMES:
+                    continue
                 self._choose(held)
-            if self._chosen is not None or sum(part.shape[1] for part in held) >= CHOICE_FRAMES:
-                yield from map(self._mono, held)
-                held = []
-        if self._chosen is None:
-            self._choose(held)
-        yield from map(self._mono, held)
+            yield from map(self._mono, held)
+            held = []
         for link in (*self._others, *self._rest()):
             ends = round(self._end * SAMPLE_RATE)
             with _opened(link, self.name) as following:
@@ -343,30 +330,23 @@ class Sound:
         if not several or len(several[0]) == 1:
             return
         if self.stream.layout.name.startswith("ambisonic"):
-            self._chosen = (len(several[0]), 0)  # the others are directions
+            self._chosen = 0  # the others are directions
             return
-        opposite = cancelled(several)
-        if opposite is None:
-            return
-        self._chosen = (len(several[0]), -1)
-        if opposite >= 0:
+        self._chosen = cancelled(several)
+        if self._chosen is not None and self._chosen >= 0:
             logger.warning("%s: its channels cancel each other; the loudest is taken", self.name)
-            self._chosen = (len(several[0]), opposite)
 
     def _mono(self, channels: np.ndarray) -> np.ndarray:
         """The mean [n] of channels [C, n], or the chosen one."""
-        count, index = self._chosen or (0, -1)
-        if len(channels) == 1 or (count == len(channels) and index >= 0):
-            only: np.ndarray = channels[max(index, 0) if len(channels) > 1 else 0]
-            return only
-        mono: np.ndarray = channels.mean(axis=0)
-        return mono
+        chosen = -1 if self._chosen is None else self._chosen
+        mono: np.ndarray = channels.mean(axis=0) if len(channels) > 1 else channels[0]
+        return channels[chosen] if 0 <= chosen < len(channels) else mono
 
     def problem(self, ended: bool) -> str:
         """Describe what is missing, or return ""; ended: the sound was read to its end."""
         if ended and not self._end:
             return f"holds no samples{self._reason}"
-        whole = max(self._stated or 0.0, self._end)
+        whole = max(self._stated or 0.0, self._stated_share * self._end)
         cut = max(whole - self._end, self._failed or 0.0) if ended else 0.0
         if self._missing:
             missing = self._missing + (cut if cut > LEAST_CUT_SECONDS else 0.0)

@@ -23,8 +23,8 @@ BEGINNINGS = re.compile(
     re.DOTALL,
 )
 """How sound files and films begin that name what they are."""
-UNKNOWN_BYTES = (0x7FFFF000, 0x80000000, 0xFFFFFFFF)
-"""What programs that write a WAV into a pipe put in place of its length, or a little less."""
+UNKNOWN_BYTES = (0, 0x7FFFF000, 0x80000000, 0xFFFFFFFF)
+"""About what programs that write a WAV into a pipe put in place of its length."""
 
 
 class ByteRange(io.RawIOBase):
@@ -93,67 +93,35 @@ def links(stream: ByteRange) -> list[ByteRange]:
     return [stream.part(start, end - start) for start, end in zip(starts, ends, strict=True)]
 
 
-def wav_data(stream: ByteRange) -> tuple[ByteRange, float | None]:
-    """A WAV without what stands behind its data; the seconds that it states, if fewer are there.
+def without_rest(stream: ByteRange) -> tuple[ByteRange, float]:
+    """A WAV to the end of its data; how many times as long as it is a WAV or AVI is by its header.
 
-    A length counts unless it is 0, unknown, or of more than 4 GB, which its header cannot hold:
-    then it is hidden, so that FFmpeg reads to the end. Other files come as they are.
+    A length counts unless it is unknown, or of more than 4 GB, for which a header has no room: then
+    it is hidden, so that FFmpeg reads to the end. Other files come as they are.
     """
     size = stream.size
     stream.seek(0)
-    head = stream.read(12)
-    position, rate, long = 12, 0, 0
-    if head[:4] not in (b"RIFF", b"RF64", b"BW64") or head[8:] != b"WAVE":
-        return stream, None
-    while position + 8 <= size:
-        stream.seek(position)
-        kind, length = struct.unpack("<4sI", stream.read(8))
-        if kind == b"data":
-            break
-        content = stream.read(16)
-        if kind == b"fmt " and len(content) == 16:
-            rate = struct.unpack_from("<8xI", content)[0]
-        elif kind == b"ds64" and len(content) == 16:
-            long = struct.unpack_from("<8xQ", content)[0]
-        position += 8 + length + length % 2
-    else:
-        return stream, None
-    begins = position + 8
-    length = long if length == UNKNOWN_BYTES[-1] and long < 1 << 62 else length
-    unknown = any(0 <= mark - length < 64 for mark in UNKNOWN_BYTES)
-    wrapped = head[:4] == b"RIFF" and size - begins - length >= 1 << 32
-    if unknown or wrapped or (not length and not _are_chunks(stream, begins)):
-        stream.hidden = position + 4
-        return stream, None
-    if begins + length <= size:
-        return stream.part(0, begins + length), None
-    return stream, length / rate if rate else None
-
-
-def _are_chunks(stream: ByteRange, position: int) -> bool:
-    """Whether a chain of chunks goes from a place to the file's end."""
-    size = stream.size
-    while position + 8 <= size:
-        stream.seek(position)
-        kind, length = struct.unpack("<4sI", stream.read(8))
-        if not all(32 <= byte < 127 for byte in kind):
-            return False
-        position += 8 + length + length % 2
-    return position in (size, size + 1)
-
-
-def avi_seconds(stream: ByteRange) -> float | None:
-    """Seconds of sound that an AVI's header states, where its first part is cut; else None."""
-    stream.seek(0)
-    start, size = stream.read(1 << 16), stream.size
-    if start[:4] != b"RIFF" or start[8:12] != b"AVI ":
-        return None
-    stated = struct.unpack_from("<I", start, 4)[0]
-    place = start.find(b"auds")  # of the header of the first track of sound
-    if not size - 7 <= stated < UNKNOWN_BYTES[0] or place < 0 or place + 36 > len(start):
-        return None
-    scale, rate, length = struct.unpack_from("<20xII4xI", start, place)
-    return float(length * scale / rate) if rate else None
+    start = stream.read(36).ljust(36, b"\0")
+    kind, length, place = start[:4], struct.unpack_from("<I", start, 4)[0], 0
+    if start[8:12] == b"WAVE":
+        place, length = 4, 0
+        while kind != b"data":
+            place += 8 + length + length % 2
+            stream.seek(place)
+            if len(head := stream.read(8)) < 8:
+                return stream, 1.0
+            kind, length = struct.unpack("<4sI", head)
+    elif start[8:12] != b"AVI ":
+        return stream, 1.0
+    if start[:4] in (b"RF64", b"BW64") and length == UNKNOWN_BYTES[-1]:
+        length = struct.unpack_from("<Q", start, 28)[0]
+    ends = place + 8 + length
+    unknown = any(abs(length - mark) < 64 for mark in UNKNOWN_BYTES) or length >= 1 << 62
+    if place and (unknown or (start[:4] == b"RIFF" and size - ends >= 1 << 32)):
+        stream.hidden = place + 4
+    elif place and ends <= size:
+        return stream.part(0, ends), 1.0
+    return stream, 1.0 if unknown else max(1.0, ends / size)
 
 
 def may_be_sound(path: str | os.PathLike[str]) -> bool | None:
