@@ -96,7 +96,7 @@ class Handler(BaseHTTPRequestHandler):
         kind = "text/html" if content.startswith(b"<") else "application/json"
         self.send_response(reply.status)
         about = {"Content-Type": kind, "Content-Length": str(len(content))}
-        for name, value in {**reply.headers, **about}.items():
+        for name, value in {**about, **reply.headers}.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(content)

@@ -220,6 +220,39 @@ def test_a_services_trouble_is_no_prompts_fault_while_others_are_answered(
     assert len(read(tmp_path, "variations")) == 120 and read(tmp_path, "rejected").empty
 
 
+@pytest.mark.parametrize("late", [Reply(wait=0.6), error(504, "upstream timed out")])
+@pytest.mark.parametrize("clips", [1, 6])
+def test_a_prompt_that_is_never_answered_in_time_is_left_out_at_last(
+    tmp_path, server, ask, late, clips
+):
+    good = completion(numbered(GOOD))
+    ask(clips + 1) if clips == 1 else None  # as an earlier run, which was answered otherwise
+    (tmp_path / "cache" / "answers.jsonl").unlink(missing_ok=True)
+    server.answer = lambda prompt, n: late if "number 0 b" in prompt else good
+    ask(clips + 1, attempts=2, open_requests=2, timeout_seconds=0.3)
+    assert len(read(tmp_path, "variations")) == 5 * clips
+    [row] = read(tmp_path, "rejected").to_dict("records")
+    assert " 0 " in row["clip"] and "time" in row["problem"]
+
+
+def test_a_service_that_answers_nothing_in_time_ends_the_run(tmp_path, server, ask):
+    server.answer = lambda prompt, n: Reply(wait=0.5)
+    with pytest.raises(ServiceError, match=r"in time.* requests remain"):
+        ask(20, attempts=2, open_requests=1, timeout_seconds=0.2)
+    assert len(server.prompts) <= 2 + IN_A_ROW
+
+
+def test_an_answer_is_utf_8_whatever_character_set_it_declares(tmp_path, server, ask):
+    lines = [line.replace("busy", "caf\u00e9's") for line in GOOD]
+    reply = completion(numbered(lines))
+    body = json.dumps(reply.body, ensure_ascii=False)
+    server.answer = lambda prompt, n: Reply(
+        200, body, {"Content-Type": "text/plain; charset=cp1252"}
+    )
+    ask(1)
+    assert "caf\u00e9's" in read(tmp_path, "variations")["caption"][0]
+
+
 def test_a_limit_closes_one_gate_for_all_threads_and_costs_no_caption(tmp_path, server, ask):
     """Four requests in any half second."""
     times: list[float] = []

@@ -41,8 +41,11 @@ SHORTEST_SECRET = 6
 
 FILTERED = re.compile("filter|safety|sensitive|recitation|prohibited|policy", re.IGNORECASE)
 """Finish reasons of an answer that a service's filter withholds."""
-TROUBLE_STATUS = {0, 408, 425, 429, 499, 502, 503, 504, *range(520, 531), 598, 599}
-"""Statuses of a service's own trouble; 0: no answer."""
+NOT_IN_TIME = -1
+"""In place of a status, where no answer came in `timeout_seconds`; 0: none for another reason."""
+TIMEOUTS = {NOT_IN_TIME, 408, 499, 504, 524, 598}
+TROUBLE_STATUS = {0, *TIMEOUTS, 425, 429, 502, 503, *range(520, 531), 599}
+"""Statuses of a service's own trouble."""
 TROUBLE = re.compile(r"rate.?limit|too many requests|throttl|overload", re.IGNORECASE)
 """Words of a service's own trouble, whatever its status."""
 PASSING = re.compile(
@@ -165,12 +168,12 @@ class Service:
             else:
                 status = _inner_status(text) or status
                 reason = self._reason(text)
-            fault = f"{self.server} answered {status}: {reason}" if status else reason
+            fault = f"{self.server} answered {status}: {reason}" if status > 0 else reason
             no_credit = bool(NO_CREDIT.search(text))
             passes = status < 400 or status >= 500 or status in PASSING_STATUS
             passes = (passes or bool(PASSING.search(text))) and not no_credit
-            if not answer and not no_credit and _is_trouble(status, text):
-                self._close_gate(closings, wait, fault)
+            trouble = not answer and not no_credit and _is_trouble(status, text)
+            if trouble and self._close_gate(closings, wait, fault, status in TIMEOUTS):
                 continue
             if no_credit or (not passes and status in OF_ACCOUNT):
                 raise ServiceError(fault + ADVICE)
@@ -178,7 +181,7 @@ class Service:
             cut = (
                 answer is not None and answer.finish_reason == "length"
             )  # as the next one would be
-            if not passes or cut or attempts == self._attempts:
+            if trouble or not passes or cut or attempts == self._attempts:
                 with self._lock:
                     self._withheld_in_a_row += 1
                     if self._withheld_in_a_row < IN_A_ROW:
@@ -198,25 +201,42 @@ class Service:
                 if closings == self._closings:
                     return closings
 
-    def _close_gate(self, closings: int, wait: float, fault: str) -> None:
+    def _close_gate(self, closings: int, wait: float, fault: str, late: bool) -> bool:
         """Let no thread send a request for a while, after a fault of the service itself.
+
+        False where the prompt alone is too slow: it, or none but such, waits for its answer, and
+        the server answers other questions.
 
         closings: before the request was sent; where the gate was closed since, it stays as it is.
         wait: seconds that the server asks for. Raises ServiceError where it asks for many, and
-        where nobody was answered between so many closings as there are attempts.
+        where nobody was answered between so many closings as there are attempts. late: the fault is
+        that the answer didn't come in time.
         """
         if wait > LONGEST_WAIT:
             raise ServiceError(f"{fault}. Start again after {wait:.0f} seconds (Retry-After).")
         with self._lock:
             if closings != self._closings:
-                return
+                return True
             self._closings += 1
             self._troubles += 1
-            if self._troubles >= self._attempts:
-                raise ServiceError(fault + ADVICE)
+            ends = self._troubles >= self._attempts
             seconds = max(wait, _backoff(self._troubles))
-            self._opens = time.monotonic() + seconds
-        logger.info("no request for %.1f s: %s", seconds, fault)
+            self._opens = time.monotonic() + (0.0 if ends else seconds)
+        if not ends:
+            logger.info("no request for %.1f s: %s", seconds, fault)
+        elif not late or not self._is_alive():
+            raise ServiceError(fault + ADVICE)
+        return not ends
+
+    def _is_alive(self) -> bool:
+        """Whether the server answers what costs nothing, be it with an error."""
+        try:
+            self._client.models.with_raw_response.list()
+        except openai.APIStatusError as error:
+            return error.status_code not in TROUBLE_STATUS
+        except openai.APIConnectionError:
+            return False
+        return True
 
     def _send(self, request: Request) -> tuple[int, str, float]:
         """Status (0: no answer), text, and seconds that the server asks to wait."""
@@ -229,8 +249,10 @@ class Service:
             response = raw.http_response
         except openai.APIStatusError as error:
             response = error.response
+        except openai.APITimeoutError:
+            return NOT_IN_TIME, f"{self.server} did not answer in time", 0.0
         except openai.APIConnectionError:
-            return 0, f"{self.server} cannot be reached, hung up, or did not answer in time", 0.0
+            return 0, f"{self.server} cannot be reached, or hung up", 0.0
         # JSON is UTF-8, whatever character set a header declares.
         text = response.content.decode("utf-8-sig", "replace")
         return response.status_code, text, stated_wait(response.headers, text, time.time())
