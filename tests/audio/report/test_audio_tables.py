@@ -18,6 +18,7 @@ from triptych.audio.report.figures import (
     trainings_long,
 )
 from triptych.audio.report.page import PARTS, audio_sections
+from triptych.audio.report.rows import interval_texts
 from triptych.audio.report.tables import RUN, table2_long, table2_tables
 from triptych.audio.report.tables_leaks import leaks_long, leaks_tables
 from triptych.audio.report.tables_others import table1_long, table1_table
@@ -247,3 +248,15 @@ def test_the_page_shows_every_product_once_and_says_what_was_made_up(paper):
         "combine sounds as no training scene does",
     ):
         assert (text in elements.text) is not paper
+
+
+def test_an_interval_without_a_width_is_no_certainty():
+    cells = pd.DataFrame(
+        [
+            ("r_at_1", 100.0, 100.0, 100.0),
+            ("map_at_10", 5.0, 4.0, 6.0),
+            ("r_at_1", 3.0, *[np.nan] * 2),
+        ],
+        columns=["metric", "value", "low", "high"],
+    )
+    assert interval_texts(cells) == ["100.0 [all equal]", "5.00 [4.0, 6.0]", "3.0"]

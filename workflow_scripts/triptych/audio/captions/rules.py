@@ -69,6 +69,7 @@ FOREIGN = _words("""
     una con por perro del il di sono nel che cane um uma com het een zijn op naar hond og
     som med det ett bir ve az egy yang dan di
     nas nos dos das pela pelo pelas pelos ao aos uns umas pe ce se si cu prin spre
+    o os e da na sobre
 """)
 """Function words of other languages, which no English caption holds."""
 
@@ -132,7 +133,8 @@ def _not_english(words: list[str], caption: str) -> str | None:
     lengths = [len(words_of(part)) for part in caption.split(",")]
     keywords = len(lengths) > 2 and max(lengths) <= 2
     endings = ("ing", "ed", "ly", "s") if words[0] == "a" else ("ing", "ed", "ly")
-    if keywords or not any(word in ENGLISH or word.endswith(endings) for word in words):
+    own = words[words[0] == "as" :]  # which Portuguese sentences begin with, too
+    if keywords or not any(word in ENGLISH or word.endswith(endings) for word in own):
         return "not an English sentence"
     return None
 

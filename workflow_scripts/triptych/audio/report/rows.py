@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from triptych.report.statistics import Interval
 from triptych.report.tables import number
 
 KEYS = ["stage", "audio_model", "text_model", "corpus", "captions", "seed", "system"]
@@ -183,6 +184,6 @@ def interval_texts(cells: pd.DataFrame) -> list[str]:
     texts = []
     for cell in records(cells):
         value = number(cell["value"], 2 if "map" in cell["metric"] else 1)
-        ends = f" [{number(cell['low'], 1)}, {number(cell['high'], 1)}]"
-        texts.append(value if pd.isna(cell["low"]) else value + ends)
+        ends = Interval(cell["value"], cell["low"], cell["high"]).ends(1)
+        texts.append(value if pd.isna(cell["low"]) else f"{value} {ends}")
     return texts

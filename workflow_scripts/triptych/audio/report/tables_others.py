@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from triptych.audio.report.rows import CLOTHO_EVALUATION, METRICS, records
+from triptych.report.statistics import Interval
 from triptych.report.tables import DASH, Table, number, plain, with_cells
 
 PRINTED = {"dcase2025": "DCASE 2025 baseline", "salsa": "Salsa (DCASE 2024)"}
@@ -114,7 +115,7 @@ def published_table(long: pd.DataFrame) -> Table:
                 METRICS[row["metric"]],
                 number(row["published"], 2),
                 number(row["value"], 2),
-                f"[{number(row['low'], 2)}, {number(row['high'], 2)}]",
+                Interval(row["value"], row["low"], row["high"]).ends(),
                 number(row["difference"], 2),
             )
             for row in records(long)
