@@ -84,6 +84,7 @@ def test_tables_with_other_suffixes_empty_captions_and_fractions_are_read(tmp_pa
     tables = read_audiocaps(tmp_path, tmp_path / "sounds")
     assert tables.captions["caption"].tolist() == ["A dog", "first"]
     assert tables.clips["path"].tolist() == ["train/Yabcdefghijk.wav", "Yvwxyz01234_30.wav"]
+    assert tables.clips["start_seconds"].tolist() == ["", "30.0"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])

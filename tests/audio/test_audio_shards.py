@@ -86,16 +86,30 @@ def test_floating_point_above_full_scale_is_scaled_and_told_and_one_nan_costs_no
     )
 
 
-def test_a_whole_video_is_no_clip_of_audiocaps_and_is_listed(tmp_path: Path) -> None:
-    for name, seconds in (("clip.wav", 10), ("video.wav", 30)):
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_clip_of_audiocaps_is_cut_from_a_whole_video(tmp_path: Path, kind: str) -> None:
+    starts = {
+        "clip.wav": "7",
+        "video.flac": "12.5",
+        "end.wav": "25",
+        "no.wav": "",
+        "over.wav": "30",
+    }
+    for name in starts:
+        seconds = 10 if name == "clip.wav" else 30
         write(tmp_path / name, noise(seconds * 32_000), 32_000)
-    clips = pd.DataFrame({"path": ["clip.wav", "video.wav"]})
+    clips = pd.DataFrame({"path": starts.keys(), "start_seconds": starts.values()})
     clips["clip"] = "audiocaps/train/" + clips["path"]
     target = tmp_path / "shards"
-    write_shards(clips, Folder(tmp_path), target, "int16", checkpoint=tmp_path / "room")
-    assert list(ClipStore([target])) == ["audiocaps/train/clip.wav"]
-    [problem] = pd.read_csv(target / "problems.csv")["problem"]
-    assert "30 s" in problem and "start_time" in problem
+    write_shards(clips, Folder(tmp_path), target, kind, checkpoint=tmp_path / "room")
+    store = ClipStore([target])
+    frames = {clip.rpartition("/")[2]: store.frames(clip) for clip in store}
+    assert frames == {"clip.wav": 320_000, "video.flac": 320_000, "end.wav": 160_000}
+    video, _ = soundfile.read(tmp_path / "video.flac", dtype="float32")
+    np.testing.assert_array_equal(store.read("audiocaps/train/video.flac"), video[400_000:720_000])
+    problems = pd.read_csv(target / "problems.csv").set_index("clip")["problem"]
+    assert "no start_time" in problems["audiocaps/train/no.wav"]
+    assert "start_time, 30 s" in problems["audiocaps/train/over.wav"]
 
 
 @both_kinds

@@ -22,8 +22,10 @@ logger = logging.getLogger(__name__)
 DATASET = "audiocaps"
 SPLITS = ("train", "val", "test")
 ID_LETTERS = 11
-LONGEST_SECONDS = 15.0
-"""Excerpts have ten; what is longer is a whole video, and other sounds than the caption's."""
+EXCERPT_SECONDS, LONGEST_SECONDS = 10.0, 15.0
+"""Length of an excerpt; what is longer is a whole video, from which the excerpt is cut."""
+START = "start_seconds"
+"""Column of the clips beside those of other data sets: where in its video an excerpt begins."""
 
 
 def read_audiocaps(folder: str | Path, audio: str | Path | None = None) -> Tables:
@@ -41,9 +43,10 @@ def read_audiocaps(folder: str | Path, audio: str | Path | None = None) -> Table
     if len(present) < len(SPLITS):
         logger.warning("AudioCaps in %s has only the split(s) %s", folder, ", ".join(present))
     sounds = {} if audio is None else _sound_files(Path(audio))
-    return make_tables(
-        (clip for split, path in present.items() for clip in _clips(split, path, sounds)), folder
-    )
+    clips = [clip for split, path in present.items() for clip in _clips(split, path, sounds)]
+    tables = make_tables(clips, folder)
+    tables.clips[START] = [clip[START] for clip, _ in clips]
+    return tables
 
 
 def _clips(split: str, path: Path, sounds: dict[str, str]) -> Iterator[tuple[Clip, list[str]]]:
@@ -74,6 +77,7 @@ def _clips(split: str, path: Path, sounds: dict[str, str]) -> Iterator[tuple[Cli
         name = f"Y{video}.wav"
         clip = {"dataset": DATASET, "split": split, "file_name": name, "youtube_id": video}
         clip["path"] = f"{split}/{name}" if stem is None else sounds[stem]
+        clip[START] = start.strip() if _seconds(start) is not None else ""
         if stem is None:
             absent.append(f"{video} from {start or '?'} s")
         captions = [row[column] for row in rows for column in numbered]
@@ -102,8 +106,7 @@ def _stems_by_video(stems: Iterable[str], videos: Collection[str]) -> dict[str, 
 
 def _stem_of(video: str, start: str, stems: Sequence[str]) -> str | None:
     """Of the stems with a video's id the one with the start, in s or ms, or with no number."""
-    begins = float(start) if re.fullmatch(r"\d+(\.\d*)?", start.strip()) else None
-    plain = None
+    begins, plain = _seconds(start), None
     for stem in stems:
         numbers = [float(n) for n in re.findall(r"\d+(?:\.\d+)?", stem.replace(video, " ", 1))]
         if begins is not None and {begins, 1000 * begins} & set(numbers):
@@ -111,6 +114,10 @@ def _stem_of(video: str, start: str, stems: Sequence[str]) -> str | None:
         if not numbers or begins is None:
             plain = plain or stem
     return plain
+
+
+def _seconds(start: str) -> float | None:
+    return float(start) if re.fullmatch(r"\d+(\.\d*)?", start.strip()) else None
 
 
 def _sound_files(folder: Path) -> dict[str, str]:

@@ -37,24 +37,26 @@ def to_int16(samples: np.ndarray) -> np.ndarray:
     return np.clip(np.rint(samples * FULL_SCALE), -FULL_SCALE, FULL_SCALE - 1).astype("<i2")
 
 
-def append_clip(kind: str, sound: str | os.PathLike[str], shard: BinaryIO) -> int:
+def append_clip(kind: str, sound: str | os.PathLike[str], shard: BinaryIO, *window: float) -> int:
     """Write the clip of a sound file at the position of `shard`, block by block; its frames.
+
+    window: start and length in seconds, for a part of the file.
 
     Floating-point samples beyond full scale are scaled to fit. Raises AudioProblem where the sound
     is not whole, after which `shard` holds a part of it.
     """
-    if kind == "flac" and _is_stored_form(sound):
+    if kind == "flac" and not window and _is_stored_form(sound):
         frames = sum(len(block) for block in stream_audio(sound))  # is it whole?
         with open(sound, "rb") as stream:
             shutil.copyfileobj(stream, shard, 1 << 20)
         return frames
     append, start = (_append_flac if kind == "flac" else _append_int16), shard.tell()
-    frames, peak = append(stream_audio(sound), shard)
+    frames, peak = append(stream_audio(sound, *window), shard)
     if peak > 1 and _is_floating(sound):
         logger.warning("%s: exceeds full scale, %.3g times; it is scaled to fit", sound, peak)
         shard.seek(start)
         shard.truncate()
-        append((block / np.float32(peak) for block in stream_audio(sound)), shard)
+        append((block / np.float32(peak) for block in stream_audio(sound, *window)), shard)
     return frames
 
 

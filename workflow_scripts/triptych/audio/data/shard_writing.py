@@ -10,11 +10,12 @@ import logging
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import BinaryIO
 
 import pandas as pd
 
 from triptych.audio.data.audio_sources import AudioSource, move_folder
-from triptych.audio.data.audiocaps import DATASET, LONGEST_SECONDS
+from triptych.audio.data.audiocaps import DATASET, EXCERPT_SECONDS, LONGEST_SECONDS, START
 from triptych.audio.data.decoding import SAMPLE_RATE, AudioProblem
 from triptych.audio.data.shard_files import KINDS, append_clip
 from triptych.core.errors import InputError
@@ -39,7 +40,7 @@ def write_shards(
     fingerprint: str = "",
     threads: int = 1,
 ) -> None:
-    """Convert `clips` (columns clip, path) into the folder `target`, which appears when done.
+    """Convert `clips` (columns clip, path, and START) into the folder `target`, when done.
 
     kind: int16 or flac. A killed job goes on with the groups that `checkpoint` lacks, as long as
     `fingerprint`, the clips and the sizes of their files are the same. Clips that cannot be read
@@ -80,7 +81,8 @@ def _convert(
     clips: pd.DataFrame, audio: AudioSource, kind: str, folder: Path, threads: int
 ) -> None:
     """Convert the groups that `folder` lacks."""
-    rows = list(zip(clips["clip"], clips["path"], strict=True))
+    starts = clips[START] if START in clips else [""] * len(clips)
+    rows = list(zip(clips["clip"], clips["path"], starts, strict=True))
     groups = {
         folder / f"{number:05d}.json": rows[first : first + CLIPS_A_GROUP]
         for number, first in enumerate(range(0, len(rows), CLIPS_A_GROUP))
@@ -105,7 +107,7 @@ def _convert(
 
 
 def _convert_group(
-    clips: list[tuple[str, str]], audio: AudioSource, kind: str, record: Path
+    clips: list[tuple[str, str, str]], audio: AudioSource, kind: str, record: Path
 ) -> int:
     """Write one group's shard file, then its index and problems as `record`; how many clips it
     had.
@@ -114,16 +116,15 @@ def _convert_group(
     problems: list[tuple[str, str]] = []
     file = record.with_suffix(KINDS[kind])
     with atomic_path(file) as temporary, temporary.open("w+b") as shard:
-        for clip, path in clips:
+        for clip, path, start in clips:
             offset = shard.tell()
             try:
                 with audio.local(path, record.parent) as sound:
                     frames = append_clip(kind, sound, shard)
                 if clip.startswith(f"{DATASET}/") and frames > LONGEST_SECONDS * SAMPLE_RATE:
-                    raise AudioProblem(
-                        f"{path}: {frames / SAMPLE_RATE:.0f} s, where AudioCaps' excerpts have 10; "
-                        "if it is the whole video, cut it at the table's start_time"
-                    )
+                    shard.seek(offset)
+                    shard.truncate()
+                    frames = _append_excerpt(kind, sound, shard, path, start)
                 index.append((clip, file.name, kind, offset, shard.tell() - offset, frames))
             except AudioProblem as problem:
                 problems.append((clip, str(problem)))
@@ -134,6 +135,18 @@ def _convert_group(
     with atomic_path(record) as temporary:
         temporary.write_text(json.dumps({"index": index, "problems": problems}))
     return len(clips)
+
+
+def _append_excerpt(kind: str, video: Path, shard: BinaryIO, path: str, start: str) -> int:
+    """Write a clip of AudioCaps as it is cut from its whole video; its frames."""
+    frames = append_clip(kind, video, shard, float(start), EXCERPT_SECONDS) if start else 0
+    if not frames:
+        raise AudioProblem(
+            f"{path}: longer than AudioCaps' excerpts, which have {EXCERPT_SECONDS:.0f} s, and "
+            + (f"over before start_time, {start} s" if start else "the table has no start_time")
+        )
+    logger.info("%s: a whole video, cut at %s s", path, start)
+    return frames
 
 
 def _join_groups(folder: Path, expected: int, target: Path) -> None:
