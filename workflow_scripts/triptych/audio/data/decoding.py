@@ -39,7 +39,8 @@ FORMATS = (
 )
 """FFmpeg's names. Playlists are not among them: they would have it open what they list."""
 OPTIONS = {"format_whitelist": FORMATS, "protocol_whitelist": "none"}
-SOUGHT = ("aiff", "au", "caf", "flac", "matroska,webm", "mov,mp4,m4a,3gp,3g2,mj2", "w64", "wav")
+SOUGHT = ("aiff", "au", "caf", "flac", "matroska,webm", "mov,mp4,m4a,3gp,3g2,mj2", "mp3", "w64")
+SOUGHT += ("wav",)
 """Formats in which a jump lands where it should. Others are walked through, undecoded."""
 BARE = ("aac", "ac3", "amr", "amrnb", "amrwb", "dts", "dtshd", "eac3", "mp3")
 """Formats without a clock of their own: packet follows packet, and FFmpeg counts them."""
@@ -267,7 +268,6 @@ class Sound:
         # something did.
         self._end = self._shift = self._missing = self._first_missing = 0.0
         self._failed: float | None = None
-        self._bytes = 0  # of packets so far
         self._chosen: int | None = None  # the channel that is taken, -1: their mean
         self._told_numbers = False
         self._located, self._unread, self._reason = True, False, ""
@@ -347,7 +347,8 @@ class Sound:
         if ended and not self._end:
             return f"holds no samples{self._reason}"
         whole = max(self._stated or 0.0, self._stated_share * self._end)
-        cut = max(whole - self._end, self._failed or 0.0) if ended else 0.0
+        whole = max(whole, self._end + (self._failed or 0.0))
+        cut = whole - self._end if ended else 0.0
         if self._missing:
             missing = self._missing + (cut if cut > LEAST_CUT_SECONDS else 0.0)
             return (
@@ -418,7 +419,8 @@ class Sound:
         """Decoded frames from about `begin` on, and seconds that failed before each."""
         early, walking = begin - CODEC_SECONDS, True
         packets = self._packets()
-        exact = self._format in SOUGHT and not self.stream.codec_context.name.startswith("mp")
+        codec = self.stream.codec_context.name
+        exact = self._format in SOUGHT and (self._format == "mp3" or not codec.startswith("mp"))
         if early > 0 and exact and early < (self._stated or math.inf):
             self.container.seek(round((self._begins + early) * 1e6))
             packet = next(packets, None)
@@ -443,7 +445,11 @@ class Sound:
             except av.error.EOFError:
                 return
             except Exception as error:
-                if self._format not in BARE or (duration := self._seconds(packet)):
+                data = bytes(packet)
+                if self._format in BARE:  # whatever lies between two marks is a packet
+                    sound = len(data) - data.count(0)
+                    duration = 8 * sound / (self.stream.bit_rate or math.inf)
+                if self._format not in BARE or not any(mark in data for mark in TAGS):
                     self._failed = (self._failed or 0.0) + duration
                     self._reason = f" ({_words(error)})"
 
@@ -473,15 +479,7 @@ class Sound:
                     self._failed = self._failed or 0.0  # not a pause: bytes are passed over
                 reached = packet.pos + packet.size
                 self._reached = packet.pos + TRANSPORT_PACKET
-                self._bytes += packet.size
             yield packet
-
-    def _seconds(self, packet: Packet) -> float:
-        """Seconds of sound that a packet's bytes are, in a file that is nothing but packets."""
-        data = bytes(packet)
-        if any(mark in data for mark in TAGS):
-            return 0.0
-        return (len(data) - data.count(0)) * self._end / max(1, self._bytes - len(data))
 
 
 def cancelled(blocks: Sequence[np.ndarray]) -> int | None:
