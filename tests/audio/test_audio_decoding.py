@@ -119,6 +119,22 @@ def test_samples_that_are_no_numbers_are_silent_and_told(
     assert "nan.wav: some samples are no numbers" in caplog.text
 
 
+@pytest.mark.parametrize(("rate", "hertz"), [(192_000, 45_000), (48_000, 20_000)])
+@pytest.mark.parametrize("subtype", ["PCM_16", "FLOAT"])
+def test_a_sound_above_the_range_alone_is_told(
+    tmp_path: Path, rate: int, hertz: float, subtype: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Bats: what is left is noise of rounding."""
+    samples = tone(2.0, rate, hertz=hertz) * np.hanning(2 * rate)
+    read_audio(
+        write(tmp_path / "with a cricket.wav", samples + tone(2.0, rate, 0.003), rate, subtype)
+    )
+    assert not caplog.text
+    bats = read_audio(write(tmp_path / "bats.wav", samples, rate, subtype))
+    assert np.abs(bats).max() < 1e-4
+    assert "bats.wav: silent, for all of its sound lies above 16 kHz" in caplog.text
+
+
 def test_a_flac_without_any_samples_is_told(tmp_path: Path) -> None:
     """As six of WavCaps' are."""
     with pytest.raises(AudioProblem, match=r"empty\.flac: holds no samples"):

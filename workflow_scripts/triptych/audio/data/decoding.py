@@ -18,7 +18,6 @@ import av
 import av.error
 import numpy as np
 from av import AudioFrame, Packet
-from av.audio.resampler import AudioResampler
 from av.audio.stream import AudioStream
 from av.container import InputContainer
 from av.filter import Graph
@@ -39,8 +38,17 @@ FORMATS = (
 )
 """FFmpeg's names. Playlists are not among them: they would have it open what they list."""
 OPTIONS = {"format_whitelist": FORMATS, "protocol_whitelist": "none"}
-SOUGHT = ("aiff", "au", "caf", "flac", "matroska,webm", "mov,mp4,m4a,3gp,3g2,mj2", "mp3", "w64")
-SOUGHT += ("wav",)
+SOUGHT = (
+    "aiff",
+    "au",
+    "caf",
+    "flac",
+    "matroska,webm",
+    "mov,mp4,m4a,3gp,3g2,mj2",
+    "mp3",
+    "w64",
+    "wav",
+)
 """Formats in which a jump lands where it should. Others are walked through, undecoded."""
 BARE = ("aac", "ac3", "amr", "amrnb", "amrwb", "dts", "dtshd", "eac3", "mp3")
 """Formats without a clock of their own: packet follows packet, and FFmpeg counts them."""
@@ -81,6 +89,8 @@ TRACK_SECONDS, SILENT_PEAK = 30.0, 1e-4
 """A track that is no louder for so long is silent, where there are others."""
 TRANSPORT_PACKET, LEAST_REST = 188, 1 << 16
 """Bytes of a broadcast's packets, and of what must follow its sound to be looked into."""
+UNHEARD = 1e-5
+"""Share of a sound's power that resampling keeps at most of bats, all above 16 kHz."""
 CHOICE_FRAMES = 3 * SAMPLE_RATE
 """By so much of a sound, once it isn't silent, it is chosen how its channels become one."""
 OPPOSITE = 0.05
@@ -194,13 +204,11 @@ def _sounding(source: ByteRange) -> set[int]:
     try:
         with av.open(part, "r", metadata_errors="replace", options=OPTIONS) as container:
             waiting = {one.index for one in container.streams.audio}
-            to_floats = {index: AudioResampler("fltp") for index in waiting}
             for packet in container.demux(container.streams.audio):
                 track = packet.stream_index
                 for frame in packet.decode() if track in waiting else ():
                     assert isinstance(frame, AudioFrame)
-                    parts = to_floats[track].resample(frame)
-                    if any(np.abs(part.to_ndarray()).max() > SILENT_PEAK for part in parts):
+                    if np.abs(_samples(frame)).max() > SILENT_PEAK:
                         heard.add(track)
                     if track in heard or (frame.time or 0.0) - _begins(container) > TRACK_SECONDS:
                         waiting.discard(track)
@@ -209,6 +217,19 @@ def _sounding(source: ByteRange) -> set[int]:
     except Exception as error:  # reading it will tell
         logger.debug("tracks cannot be compared: %s", error)
     return heard
+
+
+def _samples(frame: AudioFrame) -> np.ndarray:
+    """A frame's samples, of whatever format, as floats in [-1, 1]."""
+    samples = frame.to_ndarray()
+    if samples.dtype.kind == "f":
+        return samples
+    zero = np.float32(128 if samples.dtype.kind == "u" else 0)
+    return (samples - zero) / np.float32(2 ** (8 * samples.dtype.itemsize - 1))
+
+
+def _power(samples: np.ndarray) -> float:
+    return float(np.vdot(samples, samples)) / max(1, samples.size)
 
 
 def _preference(stream: AudioStream) -> int:
@@ -270,6 +291,7 @@ class Sound:
         self._failed: float | None = None
         self._chosen: int | None = None  # the channel that is taken, -1: their mean
         self._told_numbers = False
+        self._energy, self._energy_heard = 0.0, 0.0  # mean squares times seconds
         self._located, self._unread, self._reason = True, False, ""
 
     def blocks(self, first: int) -> Iterator[np.ndarray]:
@@ -312,6 +334,8 @@ class Sound:
                 yield np.zeros((1, min(left, SAMPLE_RATE)), np.float32)
             late = max(0, position - begin)
             if late < channels.shape[1]:
+                if self._energy:
+                    self._energy_heard += channels.shape[1] / SAMPLE_RATE * _power(channels)
                 yield self._numbers(channels[:, late:])
                 position = begin + channels.shape[1]
 
@@ -344,6 +368,8 @@ class Sound:
 
     def problem(self, ended: bool) -> str:
         """Describe what is missing, or return ""; ended: the sound was read to its end."""
+        if ended and self._energy_heard < UNHEARD * self._energy:
+            logger.warning("%s: silent, for all of its sound lies above 16 kHz", self.name)
         if ended and not self._end:
             return f"holds no samples{self._reason}"
         whole = max(self._stated or 0.0, self._stated_share * self._end)
@@ -388,6 +414,8 @@ class Sound:
             frame.pts = round(self._end * frame.sample_rate)
             frame.time_base = Fraction(1, frame.sample_rate)
             reached = self._end = self._end + lasts
+            if frame.sample_rate > SAMPLE_RATE and not first:
+                self._energy += lasts * _power(_samples(frame))
             graph.push(frame)
             yield from _pulled(graph)
         if graph is not None:
