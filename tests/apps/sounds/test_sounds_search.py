@@ -136,7 +136,11 @@ def test_what_is_no_named_kind_is_probed_and_what_is_not_read_is_counted(folder,
     np.save(folder / "array.npy", samples)
     own = ["UPPER.MP3", "a low one.wav", "deep/er/high.flac", "middle.ogg"]
     assert sound_files(folder) == sorted([*own, "film.vob", "a program stream", "sphere.dat"])
-    assert "3 files are not read as sound" in caplog.text and "1 .npy" in caplog.text
+    assert "3 files are not read as sound" in caplog.text and "1 .npy (array.npy)" in caplog.text
+    for number in range(5):
+        (folder / "deep" / f"{number}.TXT").write_text("no sound")
+    sound_files(folder)
+    assert "5 .txt (deep/0.TXT, deep/1.TXT, deep/2.TXT, ...);" in caplog.text
 
 
 def test_one_damaged_file_ends_nothing(folder):

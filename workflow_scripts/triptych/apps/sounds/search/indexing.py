@@ -3,7 +3,6 @@
 import logging
 import os
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -24,6 +23,7 @@ from triptych.audio.data.decoding import (
     stream_audio,
 )
 from triptych.audio.data.sound_bytes import SUFFIXES, may_be_sound
+from triptych.core.errors import printable
 from triptych.core.files import not_a_file, sha256_of
 from triptych.core.progress import Progress
 
@@ -35,6 +35,8 @@ logger = logging.getLogger(__name__)
 
 PADDING_SECONDS = 0.05
 """Encoders fill up a sound's end by less than this, which asks for no segment of its own."""
+NAMED = 3
+"""So many files of each kind that isn't read are named."""
 SAVE_SECONDS = 30.0
 """How much work a kill may cost, beside that of the file at hand."""
 
@@ -59,7 +61,7 @@ def sound_files(folder: Path, unread: list[str] | None = None) -> list[str]:
     however many links lead to it. Folders that cannot be looked into go into `unread`.
     """
     paths: list[str] = []
-    others = Counter[str]()
+    others: dict[str, list[str]] = {}
     visited = set()
 
     def warn(problem: OSError) -> None:
@@ -84,10 +86,14 @@ def sound_files(folder: Path, unread: list[str] | None = None) -> list[str]:
             if _is_sound(path):
                 paths.append(path.relative_to(folder).as_posix())
             else:
-                others[path.suffix.lower() or "without a suffix"] += 1
+                kind = path.suffix.lower() or "without a suffix"
+                others.setdefault(kind, []).append(printable(path.relative_to(folder).as_posix()))
     if others:
-        kinds = ", ".join(f"{count} {suffix}" for suffix, count in others.most_common())
-        logger.info("%d files are not read as sound: %s", others.total(), kinds)
+        kinds = "; ".join(
+            f"{len(paths)} {kind} ({', '.join([*sorted(paths)[:NAMED], '...'][: len(paths)])})"
+            for kind, paths in sorted(others.items(), key=lambda one: (-len(one[1]), one[0]))
+        )
+        logger.info("%d files are not read as sound: %s", sum(map(len, others.values())), kinds)
     return sorted(paths)
 
 
