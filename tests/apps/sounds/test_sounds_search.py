@@ -140,7 +140,7 @@ def test_what_is_no_named_kind_is_probed_and_what_is_not_read_is_counted(folder,
     for number in range(5):
         (folder / "deep" / f"{number}.TXT").write_text("no sound")
     sound_files(folder)
-    assert "5 .txt (deep/0.TXT, deep/1.TXT, deep/2.TXT, ...);" in caplog.text
+    assert "6 .txt (deep/0.TXT, deep/1.TXT, deep/2.TXT, ...);" in caplog.text
 
 
 def test_one_damaged_file_ends_nothing(folder):
