@@ -258,6 +258,23 @@ def test_damage_in_the_middle_is_passed_over_and_told_in_seconds(
     assert capfd.readouterr() == ("", "")  # no decoder's own messages
 
 
+@pytest.mark.parametrize(("name", "codec"), [("a.flac", "flac"), ("a.m4a", "aac")])
+def test_a_damaged_frame_is_silence_of_its_length_and_told(
+    tmp_path: Path, name: str, codec: str
+) -> None:
+    """Of a tenth of a second, where players' own filters would close the gap."""
+    path = encode(tmp_path / name, rising(0, 10, 48_000), 48_000, codec)
+    whole = read_audio(path)
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) // 2] + bytes(600) + data[len(data) // 2 + 600 :])
+    problems: list[str] = []
+    read = np.concatenate(list(readable(stream_audio(path), problems)))
+    assert len(problems) == 1 and re.search(r"damaged, 0\.\d+ s", problems[0])
+    assert len(read) == pytest.approx(len(whole), abs=32)
+    rest = slice(240_000, len(read) - 4000)
+    np.testing.assert_allclose(read[rest], whole[rest], atol=0.05)
+
+
 def test_a_damaged_clock_makes_no_hours_of_seconds(tmp_path: Path) -> None:
     """An AVI whose header gives each packet two seconds or 2,000."""
     for scale in (1 << 8, 1 << 15):

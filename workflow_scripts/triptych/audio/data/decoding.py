@@ -69,6 +69,8 @@ CODEC_SECONDS = 1.0
 """How much of what precedes that the decoder sees: its first frames behind a jump may be wrong."""
 TOLERANCE_SECONDS = 0.1
 """Containers round their times, and clocks of recorders drift; more than this is a pause."""
+EXACT_SECONDS = 0.001
+"""FLAC counts its samples: a gap, if of one frame alone, is damage."""
 LEAST_CUT_SECONDS = 0.5
 """What must be missing at a sound's end to be told: codecs pad it."""
 LONGEST_PAUSE_SECONDS = {"mpeg": 10.0, "mpegts": 10.0, "": 6 * 3600.0}
@@ -435,7 +437,8 @@ class Sound:
         if not self._located:  # decoders begin a packet or two behind a jump
             self._located = True
             return ahead
-        if failed is None and (ahead < TOLERANCE_SECONDS or not steady):
+        least = EXACT_SECONDS if self._format == "flac" else TOLERANCE_SECONDS
+        if failed is None and (ahead < least or not steady):
             return 0.0
         lost = max(ahead, failed or 0.0)
         if lost > 0 and (failed is not None or self._format not in WITH_PAUSES):
@@ -566,7 +569,10 @@ def _graph(form: str, rate: int, layout: str, start: int) -> Graph:
         graph.add_abuffer(sample_rate=rate, format=form, layout=layout),
         graph.add("atrim", f"start_pts={begins}"),
         graph.add("apad", f"pad_len={PADDING}"),
-        graph.add("aresample", f"{SAMPLE_RATE}:async=1:first_pts={begins}:{RESAMPLER}"),
+        graph.add(
+            "aresample",
+            f"{SAMPLE_RATE}:async=1:min_hard_comp={EXACT_SECONDS}:first_pts={begins}:{RESAMPLER}",
+        ),
         graph.add("aformat", "fltp"),
         graph.add("abuffersink"),
     ).configure()
