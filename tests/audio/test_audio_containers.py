@@ -275,6 +275,18 @@ def test_a_damaged_frame_is_silence_of_its_length_and_told(
     np.testing.assert_allclose(read[rest], whole[rest], atol=0.05)
 
 
+def test_a_damaged_last_frame_of_a_flac_is_told(tmp_path: Path) -> None:
+    """PyAV drops it, PyAV-Org/PyAV#2044."""
+    path = write(tmp_path / "a.flac", rising(0, 5, 48_000), 48_000)
+    data = bytearray(path.read_bytes())
+    data[-300] ^= 0x55
+    path.write_bytes(data)
+    problems: list[str] = []
+    seconds = sum(map(len, readable(stream_audio(path), problems))) / 32_000
+    assert 4.5 < seconds < 5
+    assert re.search("truncated, .* of 5.0 s are there", *problems)
+
+
 def test_a_damaged_clock_makes_no_hours_of_seconds(tmp_path: Path) -> None:
     """An AVI whose header gives each packet two seconds or 2,000."""
     for scale in (1 << 8, 1 << 15):

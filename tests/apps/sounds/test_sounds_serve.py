@@ -60,7 +60,7 @@ def server(searcher, caplog):
 def ask(server, path, method="GET", **headers):
     """Status, headers and content; the server's own cookie is sent unless there is another."""
     token = server.address.partition("?token=")[2]
-    headers = {"Cookie": f"triptych-{server.port}={token}"} | headers
+    headers = {"Cookie": f"triptych-{token[:8]}={token}"} | headers
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
     connection.putrequest(method, path, skip_host="Host" in headers)
     for name, value in headers.items():
@@ -141,12 +141,10 @@ def test_another_host_is_refused(server, host):
 @pytest.mark.parametrize(
     "path", ["/", "/?q=high", "/?like=3", "/?token=x&q=high", "/?token=%C3%A9"]
 )
-@pytest.mark.parametrize("cookie", ["", "triptych-{port}=x", "triptych-1={token}"])
+@pytest.mark.parametrize("cookie", ["", "triptych-{token:.8}=x", "triptych-1={token}"])
 def test_who_does_not_know_the_token_is_refused(server, path, cookie):
     token = server.address.partition("?token=")[2]
-    status, headers, content = ask(
-        server, path, Cookie=cookie.format(port=server.port, token=token)
-    )
+    status, headers, content = ask(server, path, Cookie=cookie.format(token=token))
     assert status == 403 and b"<" not in content and "Set-Cookie" not in headers
 
 

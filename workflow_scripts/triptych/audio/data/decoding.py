@@ -70,7 +70,7 @@ CODEC_SECONDS = 1.0
 TOLERANCE_SECONDS = 0.1
 """Containers round their times, and clocks of recorders drift; more than this is a pause."""
 EXACT_SECONDS = 0.001
-"""FLAC counts its samples: a gap, if of one frame alone, is damage."""
+"""FLAC counts its samples: where one frame is not there, it is damaged."""
 LEAST_CUT_SECONDS = 0.5
 """What must be missing at a sound's end to be told: codecs pad it."""
 LONGEST_PAUSE_SECONDS = {"mpeg": 10.0, "mpegts": 10.0, "": 6 * 3600.0}
@@ -377,13 +377,14 @@ class Sound:
         whole = max(self._stated or 0.0, self._stated_share * self._end)
         whole = max(whole, self._end + (self._failed or 0.0))
         cut = whole - self._end if ended else 0.0
+        least = EXACT_SECONDS if self._format == "flac" else LEAST_CUT_SECONDS
         if self._missing:
-            missing = self._missing + (cut if cut > LEAST_CUT_SECONDS else 0.0)
+            missing = self._missing + (cut if cut > least else 0.0)
             return (
                 f"damaged, {missing:.2f} s of {whole:.1f} s are missing, the first from "
                 f"{self._first_missing:.1f} s on{self._reason}; fetch it again"
             )
-        if cut > LEAST_CUT_SECONDS:
+        if cut > least:
             return f"truncated, {self._end:.1f} s of {whole:.1f} s are there; fetch it again"
         if ended and self._unread:
             return f"damaged after {self._end:.1f} s{self._reason}; fetch it again"

@@ -106,7 +106,7 @@ class SearchServer(uvicorn.Server):
         return f"http://{LOOPBACK}:{self.port}/?token={self._token}"
 
     async def _answer(self, request: Request) -> Response:
-        cookie = f"triptych-{self.port}"  # browsers send one port's cookies to all
+        cookie = f"triptych-{self._token[:8]}"  # browsers send one port's cookies to all
         token = request.query_params.get("token", "")
         if not any(self._is_token(text) for text in (token, request.cookies.get(cookie, ""))):
             return PlainTextResponse(WITHOUT_TOKEN, 403, headers=HEADERS)
