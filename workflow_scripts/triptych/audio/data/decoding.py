@@ -37,7 +37,8 @@ FORMATS = (
     "ogg,tta,w64,wav,wv,mxf,dsf,iff,nistsphere,dts,dtshd,mpc,mpc8,tak,voc,rm"
 )
 """FFmpeg's names. Playlists are not among them: they would have it open what they list."""
-OPTIONS = {"format_whitelist": FORMATS, "protocol_whitelist": "none"}
+OPTIONS = {"format_whitelist": FORMATS, "protocol_whitelist": "none", "merge_pmt_versions": "1"}
+"""The last has broadcasts go on as the same tracks where their numbers change."""
 SOUGHT = (
     "aiff",
     "au",
@@ -89,8 +90,6 @@ LOWEST_RATE, HIGHEST_RATE = 1_000, 1_000_000
 """Hz of files that are read. Beyond, a header is damaged, or some bytes stand for hours."""
 TRACK_SECONDS, SILENT_PEAK = 30.0, 1e-4
 """A track that is no louder for so long is silent, where there are others."""
-TRANSPORT_PACKET, LEAST_REST = 188, 1 << 16
-"""Bytes of a broadcast's packets, and of what must follow its sound to be looked into."""
 UNHEARD = 1e-5
 """Share of a sound's power that resampling keeps at most of bats, all above 16 kHz."""
 CHOICE_FRAMES = 3 * SAMPLE_RATE
@@ -196,7 +195,7 @@ def _opened(stream: ByteRange, name: str) -> Iterator["Sound"]:
                 f"{name}: {played.codec_context.sample_rate} samples a second; expected "
                 f"{LOWEST_RATE} to {HIGHEST_RATE}"
             )
-        yield Sound(name, container, played, stated_share, others, whole)
+        yield Sound(name, container, played, stated_share, others)
 
 
 def _sounding(source: ByteRange) -> set[int]:
@@ -268,11 +267,9 @@ class Sound:
         stream: AudioStream,
         stated_share: float,
         others: Sequence[ByteRange],
-        whole: ByteRange,
     ) -> None:
         self.name, self.container, self.stream = name, container, stream
-        self._others, self._whole = others, whole
-        self._reached = 0  # byte behind the last packet
+        self._others = others
         self.rate: int = stream.codec_context.sample_rate
         self._format = container.format.name
         self._tick = float(stream.time_base or 0)
@@ -307,7 +304,7 @@ class Sound:
                 self._choose(held)
             yield from map(self._mono, held)
             held = []
-        for link in (*self._others, *self._rest()):
+        for link in self._others:
             ends = round(self._end * SAMPLE_RATE)
             with _opened(link, self.name) as following:
                 yield from following.blocks(max(0, first - ends))
@@ -315,18 +312,6 @@ class Sound:
                     self._first_missing = self._end + following._first_missing
                 self._missing += following._missing
                 self._end += following._end
-
-    def _rest(self) -> list[ByteRange]:
-        """What follows in a broadcast whose sound goes on as another track, or nothing."""
-        begin, size = self._reached, self._whole.size
-        if self._format != "mpegts" or not begin or size - begin < max(LEAST_REST, size / 20):
-            return []
-        rest = self._whole.part(begin, size - begin)
-        try:
-            with _opened(rest, self.name):
-                return [rest]
-        except AudioProblem:
-            return []  # pictures alone
 
     def _filled(self, first: int) -> Iterator[np.ndarray]:
         """float32 [C, n] at 32 kHz from a sample on, silence [1, n] where nothing is."""
@@ -510,7 +495,6 @@ class Sound:
                 if dense and reached and packet.pos - reached > HEADER_BYTES:
                     self._failed = self._failed or 0.0  # not a pause: bytes are passed over
                 reached = packet.pos + packet.size
-                self._reached = packet.pos + TRANSPORT_PACKET
             yield packet
 
 
