@@ -26,6 +26,11 @@ BEGINNINGS = re.compile(
 UNKNOWN_BYTES = (0, 0x7FFFF000, 0x80000000, 0xFFFFFFFF)
 """About what programs that write a WAV into a pipe put in place of its length."""
 
+FIRST_PAGE, FIRST_PAGE_BYTES = re.compile(rb"OggS\0\x02\0{8}"), 14
+"""How an Ogg's first page of a track begins."""
+FIRST_PAGES, BLOCK = 1000, 1 << 20
+"""Bytes in which those of tracks that begin together lie, and that are searched at a time."""
+
 
 class ByteRange(io.RawIOBase):
     """`size` bytes of a file from `offset` on, as a file of their own, which has no name."""
@@ -73,22 +78,15 @@ class ByteRange(io.RawIOBase):
 
 def links(stream: ByteRange) -> list[ByteRange]:
     """A file's parts, each a file of its own: several of a chained Ogg, one of all others."""
-    size, position, starts, began = stream.size, 0, [0], True
+    size, starts, last = stream.size, [0], 0
     stream.seek(0)
-    ogg = stream.read(4) == b"OggS"
-    while ogg and position + 27 <= size:
-        stream.seek(position)
-        page = stream.read(27 + 255)
-        if page[:4] != b"OggS":  # damaged: on to the next page
-            stream.seek(position + 1)
-            found = stream.read(1 << 16).find(b"OggS")
-            position += 1 + found if found >= 0 else (1 << 16) - 3
-            continue
-        begins = bool(page[5] & 2)
-        if begins and not began:
-            starts.append(position)
-        began = begins
-        position += 27 + page[26] + sum(page[27 : 27 + page[26]])
+    for place in range(0, size if stream.read(4) == b"OggS" else 0, BLOCK):
+        stream.seek(place)
+        for match in FIRST_PAGE.finditer(stream.read(BLOCK + FIRST_PAGE_BYTES - 1)):
+            begin = place + match.start()
+            if begin - last > FIRST_PAGES:
+                starts.append(begin)
+            last = begin
     ends = [*starts[1:], size]
     return [stream.part(start, end - start) for start, end in zip(starts, ends, strict=True)]
 
