@@ -119,7 +119,7 @@ def without_rest(stream: ByteRange) -> tuple[ByteRange, float]:
         stream.hidden = place + 4
     elif place and ends <= size:
         return stream.part(0, ends), 1.0
-    return stream, 1.0 if unknown else max(1.0, ends / size)
+    return stream, 1.0 if unknown else max(1.0, length / max(1, size - place - 8))
 
 
 def may_be_sound(path: str | os.PathLike[str]) -> bool | None:
