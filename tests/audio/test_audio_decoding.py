@@ -135,6 +135,13 @@ def test_a_sound_above_the_range_alone_is_told(
     assert "bats.wav: silent, for all of its sound lies above 16 kHz" in caplog.text
 
 
+def test_a_wav_without_samples_but_with_a_title_is_told(tmp_path: Path) -> None:
+    path = write(tmp_path / "empty.wav", noise(0), 32_000)
+    path.write_bytes(path.read_bytes() + b"LIST" + (26).to_bytes(4, "little") + bytes(26))
+    with pytest.raises(AudioProblem, match=r"empty\.wav: holds no samples"):
+        read_audio(path)
+
+
 def test_a_flac_without_any_samples_is_told(tmp_path: Path) -> None:
     """As six of WavCaps' are."""
     with pytest.raises(AudioProblem, match=r"empty\.flac: holds no samples"):

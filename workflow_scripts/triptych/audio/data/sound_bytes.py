@@ -23,7 +23,7 @@ BEGINNINGS = re.compile(
     re.DOTALL,
 )
 """How sound files and films begin that name what they are."""
-UNKNOWN_BYTES = (0, 0x7FFFF000, 0x80000000, 0xFFFFFFFF)
+UNKNOWN_BYTES = (0x7FFFF000, 0x80000000, 0xFFFFFFFF)
 """About what programs that write a WAV into a pipe put in place of its length."""
 
 FIRST_PAGE, FIRST_PAGE_BYTES = re.compile(rb"OggS\0\x02\0{8}"), 14
@@ -114,7 +114,11 @@ def without_rest(stream: ByteRange) -> tuple[ByteRange, float]:
     if start[:4] in (b"RF64", b"BW64") and length == UNKNOWN_BYTES[-1]:
         length = struct.unpack_from("<Q", start, 28)[0]
     ends = place + 8 + length
-    unknown = any(abs(length - mark) < 64 for mark in UNKNOWN_BYTES) or length >= 1 << 62
+    unknown = not length or length >= 1 << 62
+    unknown = unknown or any(abs(length - mark) < 64 for mark in UNKNOWN_BYTES)
+    behind = stream.read(8) if place else b""  # another chunk, where there are no samples
+    if len(behind) == 8 and abs(ends + 8 + struct.unpack("<4sI", behind)[1] - size) < 2:
+        unknown = False
     if place and (unknown or (start[:4] == b"RIFF" and size - ends >= 1 << 32)):
         stream.hidden = place + 4
     elif place and ends <= size:
