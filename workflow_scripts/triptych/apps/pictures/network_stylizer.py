@@ -2,6 +2,7 @@
 
 import argparse
 import logging
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -11,7 +12,7 @@ from triptych.apps import chosen_device
 from triptych.apps.pictures.catalogue import find_network
 from triptych.apps.pictures.stylizer import Stylizer, painted_side
 from triptych.apps.pictures.work_list import Item
-from triptych.style.data.image_files import Planes
+from triptych.style.data.image_files import PAINTED, Planes
 from triptych.style.network.fast import PreparedNetwork
 from triptych.style.network.network_files import load_network
 from triptych.style.network.stylize import (
@@ -67,14 +68,15 @@ class NetworkStylizer(Stylizer):
         results: Planes = stylise(prepared, images).cpu().numpy()
         return results
 
-    def film(self, item: Item) -> None:
+    def film(self, item: Item, path: Path) -> None:
         """Stylise a video, frame by frame, as mp4 with its sound."""
 
         def painted(frames: Tensor) -> Tensor:
             return torch.from_numpy(self.stylised(frames.numpy()))
 
         stylist = stylist_of(painted, torch.device("cpu"))
-        stylise_to_mp4(item.source, item.target, Steadied(stylist, STEADY))
+        steadied = Steadied(stylist, STEADY)
+        stylise_to_mp4(item.source, path, steadied, comment=f"painted by {PAINTED}")
 
     def _prepared_for(self, image: Tensor) -> PreparedNetwork:
         """The network in the precision that was asked for.

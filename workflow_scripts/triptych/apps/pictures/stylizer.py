@@ -58,8 +58,8 @@ class Stylizer:
         """Paint photographs [N, 3, H, W] in [0, 1]: the engine."""
         raise NotImplementedError
 
-    def film(self, item: Item) -> None:
-        """Stylise a video from its source to its target."""
+    def film(self, item: Item, path: Path) -> None:
+        """Stylise a video from its source to a path."""
         raise NotImplementedError
 
     def work(self, items: list[Item]) -> list[tuple[Path, str]]:
@@ -69,17 +69,18 @@ class Stylizer:
             for item in items:
                 self.begin(item)
                 try:
-                    (self.film if item.kind == "video" else self.paint)(item)
-                    print(f"{item.source} -> {item.target}", flush=True)
+                    with item.results.new(item.target) as path:
+                        (self.film if item.kind == "video" else self.paint)(item, path)
+                    print(f"{item.source} -> {item.results.written[-1]}", flush=True)
+                    progress.advance()
                 except TooLargeError:
                     self.left.append(item)
                 except Exception as problem:  # it ends this input's work, not the others'
                     failures.append((item.source, error_message(problem)))
-                progress.advance()
         return failures
 
-    def paint(self, item: Item) -> None:
-        """Stylise an image from its source to its target, at the size of --size."""
+    def paint(self, item: Item, path: Path) -> None:
+        """Stylise an image from its source to a path, at the size of --size."""
         size = self.options.size
         image = open_image(item.source, shorter=size)
         width, height = image.size
@@ -94,7 +95,7 @@ class Stylizer:
         del image
         if sides != (height, width):
             photograph, alpha = resized(photograph, alpha, *sides)
-        write_planes(item.target, self.stylised(photograph[None], alpha)[0], alpha)
+        write_planes(path, self.stylised(photograph[None], alpha)[0], alpha, painted=True)
 
     def stylised(self, photographs: Planes, alpha: Planes | None = None) -> Planes:
         """Photographs [N, 3, H, W] painted, enlarged, with the colours and strength asked for.

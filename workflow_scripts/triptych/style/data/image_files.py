@@ -73,6 +73,9 @@ SUBFILE_TYPE, WHITE_TAGS = 254, (341, 281)
 ORIENTATION = 0x0112
 """Exif's tag of how a picture is turned: 5 to 8 exchange its sides."""
 
+PROCESSED_BY, PAINTED = 0x000B, "Triptych"
+"""Exif's tag ProcessingSoftware, and what it says in pictures that `triptych stylize` painted."""
+
 EXPECTED = (
     "Expected a whole JPEG, PNG, WebP, TIFF, BMP or GIF file, not a telephone's HEIC: convert it, "
     "or fetch it again."
@@ -113,6 +116,12 @@ def is_image(path: Path) -> bool:
     except Exception:  # Pillow raises many kinds for what it doesn't know
         return False
     return True
+
+
+def says_painted(path: Path) -> bool:
+    """Whether an image file has the mark of `write_planes`."""
+    with path.open("rb") as stream, Image.open(stream, formats=READ) as image:
+        return image.getexif().get(PROCESSED_BY) == PAINTED
 
 
 def size_of(path: Path) -> tuple[int, int]:
@@ -395,8 +404,12 @@ def check_target(path: str | os.PathLike[str], height: int, width: int) -> str:
     return form
 
 
-def write_planes(path: str | os.PathLike[str], rgb: Planes, alpha: Planes | None = None) -> None:
+def write_planes(
+    path: str | os.PathLike[str], rgb: Planes, alpha: Planes | None = None, *, painted: bool = False
+) -> None:
     """Write [3, H, W] in [0, 1] as PNG, JPEG, WebP or TIFF, whichever the suffix says.
+
+    painted: mark it as a result of `triptych stylize`
 
     Values outside [0, 1] are clamped, the others rounded. `alpha` [1, H, W] is kept by all but
     JPEG, which has none and shows white there. The file appears whole or not at all. Raises
@@ -410,8 +423,13 @@ def write_planes(path: str | os.PathLike[str], rgb: Planes, alpha: Planes | None
     if not np.isfinite(whole).all():
         raise InputError(f"{target}: the image holds NaN or infinity; expected numbers in [0, 1]")
     pixels = np.ascontiguousarray(bytes_of(whole).transpose(1, 2, 0))
+    options = OPTIONS.get(form, {})
+    if painted:
+        exif = Image.Exif()
+        exif[PROCESSED_BY] = PAINTED
+        options = {**options, "exif": exif}
     with atomic_path(target) as temporary:
-        Image.fromarray(pixels).save(temporary, format=form, **OPTIONS.get(form, {}))
+        Image.fromarray(pixels).save(temporary, format=form, **options)
 
 
 def shape_along(height: int, width: int, shorter: int) -> tuple[int, int]:

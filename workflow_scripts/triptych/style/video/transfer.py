@@ -82,6 +82,7 @@ def stylise_to_mp4(
     batch: int = 8,
     *,
     crf: int = 18,
+    comment: str = "",
     watch: Callable[[np.ndarray, np.ndarray], None] | None = None,
 ) -> None:
     """Stylise each frame of `source` into an H.264 mp4 at the source's times, with its sound.
@@ -102,6 +103,7 @@ def stylise_to_mp4(
             pixel_aspect=info.pixel_aspect,
             crf=crf,
             sound=sound,
+            comment=comment,
         )
         written = _run(info, writer, stylist, batch, watch)
     expected = max(info.frames_stated, info.frames)

@@ -41,6 +41,7 @@ class VideoWriter:
         pixel_aspect: Fraction = Fraction(1),
         crf: int = 18,
         sound: SoundMaker | None = None,
+        comment: str = "",
     ) -> None:
 
         self._height, self._width = size
@@ -52,6 +53,8 @@ class VideoWriter:
         settings["x264-params"] = "mbtree=0"
         options = {"fflags": "+bitexact", "movflags": "+faststart"}
         self._file = av.open(f"file:{path}", "w", format="mp4", container_options=options)
+        if comment:
+            self._file.metadata["comment"] = comment
         self._stream: Any = self._file.add_stream("libx264", rate=fps, options=settings)
         context = self._stream.codec_context
         context.width, context.height = self._width, self._height
