@@ -105,9 +105,9 @@ def stream_audio(
     """
     try:
         yield from _stream(source, start_seconds, seconds)
-    except (AudioProblem, MemoryError):
-        raise
     except Exception as error:  # a damaged file may raise anything
+        if isinstance(error, AudioProblem) or _out_of_memory(error):
+            raise
         name = "a shard's clip" if isinstance(source, ByteRange) else source
         raise AudioProblem(f"{name}: damaged, cannot be decoded ({_words(error)})") from error
 
@@ -169,9 +169,9 @@ def _opened(stream: ByteRange, name: str) -> Iterator["Sound"]:
         container = av.open(
             whole, "r", metadata_errors="replace", options=options, buffer_size=1 << 17
         )
-    except MemoryError:
-        raise
     except Exception as error:  # a damaged file may raise anything
+        if _out_of_memory(error):
+            raise
         raise AudioProblem(f"{name}: {_why_unreadable(stream, error)}") from error
     with container:
         streams = [one for one in container.streams.audio if one.codec_context is not None]
@@ -237,6 +237,11 @@ def _why_unreadable(stream: ByteRange, error: Exception) -> str:
     if all(32 <= byte < 127 or byte in b"\t\r\n" for byte in start):
         return f"not sound that can be read but a text, which begins {start.decode()!r}"
     return f"not sound that can be read: {_words(error)}"
+
+
+def _out_of_memory(error: Exception) -> bool:
+    """Whether the machine has no memory left; FFmpeg says so of a damaged header, too."""
+    return isinstance(error, MemoryError) and not isinstance(error, av.error.FFmpegError)
 
 
 def _words(error: Exception) -> str:

@@ -68,7 +68,11 @@ def sound_files(folder: Path, unread: list[str] | None = None) -> list[str]:
             unread.append(str(problem.filename))
 
     for where, folders, names in os.walk(folder, followlinks=True, onerror=warn):
-        about = os.stat(where)
+        try:
+            about = os.stat(where)
+        except OSError as problem:  # it went away meanwhile
+            warn(problem)
+            continue
         if (about.st_dev, about.st_ino) in visited:
             folders.clear()
             continue
