@@ -137,10 +137,10 @@ def test_results_in_the_folder_of_their_inputs_are_not_painted_again(capsys):
     assert len(list(Path("in").iterdir())) == 10
     capsys.readouterr()
     assert stylize("in", *map(str, Path("in").iterdir()), "-o", "in") == 0
-    assert "5 results of earlier calls in in are not painted again" in capsys.readouterr().err
+    assert "earlier calls in in, not painted again: 5" in capsys.readouterr().err
     assert len(list(Path("in").iterdir())) == 15
     assert stylize("in/a-2.jpg", "-o", "in") == 0  # nothing to do
-    assert "1 results of earlier calls" in capsys.readouterr().err
+    assert "not painted again: 1" in capsys.readouterr().err
     assert stylize("in/a-2.jpg", "in/e-2.mp4", "-o", "other") == 0  # asked for elsewhere
     assert len(list(Path("other").iterdir())) == 2
 

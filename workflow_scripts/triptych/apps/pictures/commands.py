@@ -164,10 +164,10 @@ def _stylize(options: argparse.Namespace) -> int:
     count = len(items) + len(failures)
     if listed.earlier:
         logger.info(
-            f"{len(listed.earlier)} results of earlier calls in {options.output} are not painted "
-            "again; another -o would paint them"
+            f"results of earlier calls in {options.output}, not painted again: "
+            f"{len(listed.earlier)} (another -o would paint them)"
         )
-    if onnx_stylizer.suits(options, items):
+    if items and onnx_stylizer.suits(options, items):
         quick = onnx_stylizer.OnnxStylizer(options)
         failures += quick.work(items)
         items = quick.left
