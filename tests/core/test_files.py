@@ -64,6 +64,14 @@ def test_a_result_takes_the_next_name_where_one_is_taken_meanwhile(tmp_path, lin
     assert [path.name for path in results.written] == ["a-2.png", "a-4.png"]
 
 
+def test_a_name_that_is_too_long_with_its_number_is_cut(tmp_path):
+    for _ in range(2):
+        results = Results()
+        with results.new(tmp_path / f"{'x' * 254}.png") as temporary:
+            temporary.write_text("")
+    assert {path.name for path in tmp_path.iterdir()} == {f"{'x' * 251}.png", f"{'x' * 249}-2.png"}
+
+
 def test_what_another_made_is_replaced_if_asked_but_never_an_own_result(tmp_path, links):
     (tmp_path / "a.png").write_text("old")
     (tmp_path / "a-2.png").write_text("old, too")

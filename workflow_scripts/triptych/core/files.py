@@ -71,11 +71,9 @@ class Results:
         return atomic_path(target, self._put)
 
     def _put(self, temporary: Path, target: Path) -> None:
-        number, path = 1, target
-        while not self._placed(temporary, path):
-            number += 1
-            path = target.with_name(f"{target.stem}-{number}{target.suffix}")
-        self.written.append(path)
+        endings = itertools.chain([""], (f"-{number}" for number in itertools.count(2)))
+        names = (_with_ending(target, f"{ending}{target.suffix}") for ending in endings)
+        self.written.append(next(path for path in names if self._placed(temporary, path)))
 
     def _placed(self, temporary: Path, path: Path) -> bool:
         if path.name.lower() in (own.name.lower() for own in self.written):
@@ -88,10 +86,17 @@ class Results:
         return _taken(temporary, path)
 
 
+def _with_ending(path: Path, ending: str) -> Path:
+    """`path` with what follows its stem, which is cut to what its folder takes for a name."""
+    longest = os.pathconf(path.parent, "PC_NAME_MAX") - len(os.fsencode(ending))
+    return path.with_name(os.fsdecode(os.fsencode(path.stem)[:longest]) + ending)
+
+
 def _taken(temporary: Path, path: Path) -> bool:
     """Give a file a name unless it exists, at whatever moment; return whether it has it."""
-    if path.name.lower() in map(str.lower, os.listdir(path.parent)):
-        return False
+    with suppress(OSError):  # some folders take files and show none
+        if path.name.lower() in map(str.lower, os.listdir(path.parent)):
+            return False
     try:
         os.link(temporary, path)
     except FileExistsError:
