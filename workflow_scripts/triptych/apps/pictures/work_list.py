@@ -126,8 +126,8 @@ def _check_file(source: Path, target: Path, kind: Kind, overwrite: bool) -> None
             f"{target}: {target.suffix} cannot be written for the {kind} {source}; expected "
             f"{', '.join(sorted(allowed))}, or a folder"
         )
-    own = os.path.realpath(target) == os.path.realpath(source)
-    if target.exists() and not own and not overwrite:
+    is_input = os.path.realpath(target) == os.path.realpath(source)
+    if target.exists() and not is_input and not overwrite:
         raise InputError(f"{target} exists; choose another -o, or replace it by --overwrite")
 
 
