@@ -67,9 +67,10 @@ def test_a_result_takes_the_next_name_where_one_is_taken_meanwhile(tmp_path, lin
 def test_a_name_that_is_too_long_with_its_number_is_cut(tmp_path):
     for _ in range(2):
         results = Results()
-        with results.new(tmp_path / f"{'x' * 254}.png") as temporary:
+        with results.new(tmp_path / f"{'é' * 127}.png") as temporary:  # of two bytes each
             temporary.write_text("")
-    assert {path.name for path in tmp_path.iterdir()} == {f"{'x' * 251}.png", f"{'x' * 249}-2.png"}
+    names = {f"{'é' * 125}.png", f"{'é' * 124}-2.png"}
+    assert {path.name for path in tmp_path.iterdir()} == names
 
 
 def test_what_another_made_is_replaced_if_asked_but_never_an_own_result(tmp_path, links):

@@ -181,6 +181,15 @@ def test_whatever_looking_into_a_film_raises_is_that_films_problem(where, monkey
     assert [path.name for path in Path("out").iterdir()] == ["good.mp4"]
 
 
+def test_an_error_names_the_result_and_no_temporary_file(monkeypatch, capsys):
+    monkeypatch.setattr(NetworkStylizer, "render", lambda _, images: images * np.float32("nan"))
+    write_image("photo.png", torch.rand(3, 8, 8))
+    assert stylize("photo.png", "-o", "out") == 2
+    said = capsys.readouterr().err
+    assert "out/photo.png: the image holds NaN" in said and ".partial" not in said
+    assert list(Path("out").iterdir()) == []
+
+
 def test_progress_counts_what_was_painted_alone(capsys):
     Path("empty.png").touch()
     assert stylize("empty.png", "-o", "out") == 2

@@ -88,8 +88,10 @@ class Results:
 
 def _with_ending(path: Path, ending: str) -> Path:
     """`path` with what follows its stem, which is cut to what its folder takes for a name."""
-    longest = os.pathconf(path.parent, "PC_NAME_MAX") - len(os.fsencode(ending))
-    return path.with_name(os.fsdecode(os.fsencode(path.stem)[:longest]) + ending)
+    stem, longest = path.stem, os.pathconf(path.parent, "PC_NAME_MAX")
+    while len(os.fsencode(stem + ending)) > longest:
+        stem = stem[:-1]
+    return path.with_name(stem + ending)
 
 
 def _taken(temporary: Path, path: Path) -> bool:

@@ -68,6 +68,7 @@ class Stylizer:
         with Progress("stylised", len(items), "inputs") as progress:
             for item in items:
                 self.begin(item)
+                path = item.target
                 try:
                     with item.results.new(item.target) as path:
                         (self.film if item.kind == "video" else self.paint)(item, path)
@@ -76,7 +77,8 @@ class Stylizer:
                 except TooLargeError:
                     self.left.append(item)
                 except Exception as problem:  # it ends this input's work, not the others'
-                    failures.append((item.source, error_message(problem)))
+                    message = error_message(problem).replace(path.name, item.target.name)
+                    failures.append((item.source, message))
         return failures
 
     def paint(self, item: Item, path: Path) -> None:
