@@ -2,7 +2,6 @@
 
 import argparse
 import logging
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -68,7 +67,7 @@ class NetworkStylizer(Stylizer):
         results: Planes = stylise(prepared, images).cpu().numpy()
         return results
 
-    def film(self, item: Item, path: Path) -> None:
+    def film(self, item: Item) -> None:
         """Stylise a video, frame by frame, as mp4 with its sound."""
 
         def painted(frames: Tensor) -> Tensor:
@@ -76,7 +75,8 @@ class NetworkStylizer(Stylizer):
 
         stylist = stylist_of(painted, torch.device("cpu"))
         steadied = Steadied(stylist, STEADY)
-        stylise_to_mp4(item.source, path, steadied, comment=f"painted by {PAINTED}")
+        with item.results.new(item.target) as path:
+            stylise_to_mp4(item.source, path, steadied, comment=f"painted by {PAINTED}")
 
     def _prepared_for(self, image: Tensor) -> PreparedNetwork:
         """The network in the precision that was asked for.

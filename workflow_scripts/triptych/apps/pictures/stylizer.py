@@ -58,8 +58,8 @@ class Stylizer:
         """Paint photographs [N, 3, H, W] in [0, 1]: the engine."""
         raise NotImplementedError
 
-    def film(self, item: Item, path: Path) -> None:
-        """Stylise a video from its source to a path."""
+    def film(self, item: Item) -> None:
+        """Stylise a video and write the result."""
         raise NotImplementedError
 
     def work(self, items: list[Item]) -> list[tuple[Path, str]]:
@@ -68,21 +68,18 @@ class Stylizer:
         with Progress("stylised", len(items), "inputs") as progress:
             for item in items:
                 self.begin(item)
-                path = item.target
                 try:
-                    with item.results.new(item.target) as path:
-                        (self.film if item.kind == "video" else self.paint)(item, path)
+                    (self.film if item.kind == "video" else self.paint)(item)
                     print(f"{item.source} -> {item.results.written[-1]}", flush=True)
                     progress.advance()
                 except TooLargeError:
                     self.left.append(item)
                 except Exception as problem:  # it ends this input's work, not the others'
-                    message = error_message(problem).replace(path.name, item.target.name)
-                    failures.append((item.source, message))
+                    failures.append((item.source, error_message(problem)))
         return failures
 
-    def paint(self, item: Item, path: Path) -> None:
-        """Stylise an image from its source to a path, at the size of --size."""
+    def paint(self, item: Item) -> None:
+        """Stylise an image at the size of --size, and write the result."""
         size = self.options.size
         image = open_image(item.source, shorter=size)
         width, height = image.size
@@ -97,7 +94,9 @@ class Stylizer:
         del image
         if sides != (height, width):
             photograph, alpha = resized(photograph, alpha, *sides)
-        write_planes(path, self.stylised(photograph[None], alpha)[0], alpha, painted=True)
+        result = self.stylised(photograph[None], alpha)[0]
+        with item.results.new(item.target) as path:
+            write_planes(path, result, alpha, painted=True)
 
     def stylised(self, photographs: Planes, alpha: Planes | None = None) -> Planes:
         """Photographs [N, 3, H, W] painted, enlarged, with the colours and strength asked for.
@@ -121,12 +120,16 @@ class Stylizer:
         return results
 
     def _rendered(self, photographs: Planes) -> Planes:
-        """`render` of photographs that may be smaller than the engine's least."""
+        """`render` of photographs that may be smaller than the engine's least. Raises InputError
+        for a network that gives NaN."""
         height, width = photographs.shape[2:]
         margins = (0, max(0, self.least - height)), (0, max(0, self.least - width))
         if any(after for _, after in margins):
             photographs = np.pad(photographs, ((0, 0), (0, 0), *margins), mode="edge")
-        return self.render(photographs)[:, :, :height, :width]
+        results = self.render(photographs)[:, :, :height, :width]
+        if not np.isfinite(results).all():
+            raise InputError("the network gave NaN or infinity: its training has failed")
+        return results
 
     def _say_smaller(self, size: tuple[int, int], painted: tuple[int, int]) -> None:
         """Say once of an input, which may be a film of many batches, that it is painted smaller."""
