@@ -19,7 +19,15 @@ from PIL import Image
 
 from triptych.core.errors import InputError
 from triptych.core.files import not_a_file
-from triptych.style.data.image_files import DEEP, NOT_READ, SUFFIXES, image_files, open_image, srgb
+from triptych.style.data.image_files import (
+    NOT_READ,
+    SUFFIXES,
+    bytes_of,
+    image_files,
+    open_image,
+    planes,
+    srgb,
+)
 from triptych.style.data.photographs import embedded_photographs
 from triptych.style.data.shards import Crop, Skipped, check_validation, write_shards
 
@@ -30,7 +38,7 @@ TURN = 25.0
 """Degrees to either side."""
 LIGHT, TINT = 0.6, 0.12
 """Ranges of varied crops: the gamma's in octaves, and a channel's gain."""
-GREY_MODES = {"1", "L", "LA", "La"} | DEEP
+GREY_MODES = {"1", "L", "LA", "La", "F"}
 
 
 @contextmanager
@@ -157,7 +165,9 @@ def _cut(read: Callable[[str], bytes], size: int, name: str) -> Crop | Skipped:
 
 
 def opaque(image: Image.Image) -> Image.Image:
-    """Pillow's image of 8 bits as RGB; what is transparent shows white."""
+    """An image of `open_image` as RGB of 8 bits; what is transparent shows white."""
+    if image.mode == "F":
+        return Image.fromarray(bytes_of(planes(image)[0]).transpose(1, 2, 0))
     if not image.has_transparency_data:
         return srgb(image)
     opaque = image.convert("RGBA")
