@@ -220,13 +220,13 @@ def _with_end(stream: BinaryIO) -> bytes | None:
     stream.seek(0)
     content = stream.read()
     try:
-        pixels = [
+        pixels, others = (
             np.asarray(Image.open(io.BytesIO(content + filling + JPEG_END), formats=["JPEG"]))
             for filling in (b"", b"\x55" * 64)
-        ]
+        )
     except Exception:  # no JPEG, or damaged otherwise
         return None
-    return content + JPEG_END if np.array_equal(*pixels) else None
+    return content + JPEG_END if np.array_equal(pixels, others) else None
 
 
 def _finished(

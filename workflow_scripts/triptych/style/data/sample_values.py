@@ -21,7 +21,7 @@ Values = np.ndarray
 DEEP = {"I", "F", "I;16", "I;16B", "I;16L", "I;16N"}
 """Pillow's grey modes of more than 8 bits, which its conversions would clip."""
 
-TOPS = [1, 255, 1023, 4095, 16383, 65535, 2**24 - 1, 2**31 - 1, 2**32 - 1]
+TOPS: list[float] = [1, 255, 1023, 4095, 16383, 65535, 2**24 - 1, 2**31 - 1, 2**32 - 1]
 """Numbers that stand for white: 1 in floats, else all bits of 8 to 32."""
 
 BLACK_TAGS, WHITE_TAGS = (340, 280), (341, 281)
@@ -193,7 +193,7 @@ def _of_code_points(numbers: tuple[int, int, bool], what: str) -> Encoding | Non
     return Encoding(CURVES[transfer], PRIMARIES[primaries], narrow)
 
 
-def _of_chunks(info: Mapping[str, Any], what: str) -> Encoding | None:
+def _of_chunks(info: Mapping[Any, Any], what: str) -> Encoding | None:
     """The encoding of a PNG's chunks gAMA and cHRM; 1/2.2 with sRGB's primaries stands for sRGB."""
     gamma = info.get("gamma", 1 / 2.2)
     primaries = tuple(info.get("chromaticity", SRGB))
@@ -256,7 +256,7 @@ def _by_opencv(stream: BinaryIO) -> np.ndarray:
 
 
 def _picture(
-    values: Values, info: Mapping[str, Any], orientation: int, encoding: Encoding | None = None
+    values: Values, info: Mapping[Any, Any], orientation: int, encoding: Encoding | None = None
 ) -> Image.Image:
     """Pillow's image of numbers in [0, 1]: grey [H, W] as F, else [H, W, 2 to 4] as LA, RGB or
     RGBA of 8 bits."""
@@ -355,7 +355,7 @@ def _pillow_reads(image: Image.Image) -> bool:
         return True
     if tags.get(PLANAR) == SEPARATE and tags.get(COMPRESSION) == 1:
         return False
-    highest = max(high for _, high in image.getextrema()[:3])
+    highest = np.asarray(image)[..., :3].max()
     return highest > 63 and not any(tag in tags for tag in BLACK_TAGS + WHITE_TAGS)
 
 
@@ -372,8 +372,8 @@ def tiff_image(stream: BinaryIO, what: str) -> Image.Image:
         colours = {0: 1, 1: 1, 2: 3}.get(page.photometric)
         if colours is None:
             raise InputError(
-                f"{what}: a TIFF of {page.bitspersample} bits in {page.photometric.name}; such "
-                "are read as grey or RGB alone: convert it"
+                f"{what}: a TIFF of {page.bitspersample} bits whose PhotometricInterpretation is "
+                f"{page.photometric:d}; such are read as grey or RGB alone: convert it"
             )
         try:
             values = np.moveaxis(page.asarray(squeeze=False)[:, 0], 0, -2)
