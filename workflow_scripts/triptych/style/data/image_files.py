@@ -4,8 +4,9 @@ import io
 import logging
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from PIL import Image, ImageCms, ImageOps, PngImagePlugin
 from PIL.PngImagePlugin import PngInfo
 
 from triptych.core.errors import InputError
-from triptych.core.files import atomic_path, not_a_file
+from triptych.core.files import atomic_path, is_hidden, not_a_file
 from triptych.style.data.missing import KEY as MISSING
 from triptych.style.data.sample_values import (
     MOST_PIXELS,
@@ -82,8 +83,8 @@ ABOUT = "triptych-about"
 KEPT_TAGS = {0x010E, 0x010F, 0x0110, 0x0131, 0x0132, 0x013B, 0x8298, *range(0x9C9B, 0x9CA0)}
 """Exif's description, maker, model, software, date, artist, copyright, and what Windows writes."""
 
-EXIF, GPS = 0x8769, 0x8825
-"""Exif's blocks of the exposure and of the place."""
+EXIF, GPS, XMP = 0x8769, 0x8825, 700
+"""Exif's blocks of the exposure and of the place, and TIFF's tag of XMP."""
 
 OF_THE_ORIGINAL = {0x927C, 0xA001, 0xA002, 0xA003, 0xA005}
 """Exif's maker's notes, colours, sides and interoperability, which aren't the result's."""
@@ -103,26 +104,45 @@ EXPECTED = (
 )
 
 
+HIDDEN = "hidden, or in folders of a system"
+
+
 def image_files(folder: str | os.PathLike[str], *, recursive: bool = False) -> list[Path]:
     """The images in a folder (and, if asked, below it) by suffix, in order of their paths.
 
-    Hidden files are left out; a warning names folders that are not searched. Raises InputError when
-    `folder` isn't a folder.
+    Hidden files and folders are left out, and so are links to an image that is listed already;
+    warnings name folders that are not searched. Raises InputError when `folder` isn't a folder.
     """
     where = Path(folder)
     if not where.is_dir():
         raise InputError(f"{where}: expected a folder of images, and there is no such folder")
-    paths = sorted(where.rglob("*") if recursive else where.iterdir())
-    paths = [path for path in paths if not path.name.startswith(".")]
-    for path in paths:
-        if path.is_dir() and (path.is_symlink() or not recursive):
+    images: dict[Path, Path] = {}
+    left_out = Counter[str]()
+    for path in sorted(where.rglob("*") if recursive else where.iterdir()):
+        if is_image_name(path) and (path.is_file() or not_a_file(path)):
+            if is_hidden(path.relative_to(where)):
+                left_out[HIDDEN] += 1
+            elif images.setdefault(path.resolve(), path) != path:
+                left_out["links to others"] += 1
+        elif not path.is_dir() or is_hidden(path.relative_to(where)):
+            continue
+        elif path.is_symlink() or not recursive:
             kind = "linked folder" if path.is_symlink() else "folder"
-            logger.warning("%s: a %s, not looked into; name it itself for its images", path, kind)
-    return [
-        path
-        for path in paths
-        if path.suffix.lower() in SUFFIXES | NOT_READ and (path.is_file() or not_a_file(path))
-    ]
+            logger.warning("%s: a %s, not looked into; name it itself", path, kind)
+    tell_left_out(where, left_out)
+    return list(images.values())
+
+
+def tell_left_out(where: Path, counts: Mapping[str, int]) -> None:
+    """Warn of the images of a folder or archive that are left out, by reason."""
+    for reason, count in counts.items():
+        if count:
+            logger.warning("%s: images left out: %d, %s", where, count, reason)
+
+
+def is_image_name(path: PurePath) -> bool:
+    """Whether a path's suffix is an image's, be it one that is refused."""
+    return path.suffix.lower() in SUFFIXES | NOT_READ
 
 
 def is_image(path: Path) -> bool:
@@ -218,7 +238,7 @@ def _with_end(stream: BinaryIO) -> bytes | None:
     """A JPEG file with the end marker that it lacks; None where some of its picture is cut off,
     too: other bytes in place of the missing ones then give another picture."""
     stream.seek(0)
-    content = stream.read()
+    content = stream.read().removesuffix(JPEG_END[:1])
     try:
         pixels, others = (
             np.asarray(Image.open(io.BytesIO(content + filling + JPEG_END), formats=["JPEG"]))
@@ -443,7 +463,8 @@ def _about(image: Image.Image, what: str) -> dict[str, Any]:
     try:
         source, exif = image.getexif(), Image.Exif()
         for tag in KEPT_TAGS & set(source):
-            exif[tag] = source[tag]
+            value = source[tag]  # whose letters beyond ASCII Pillow reads as Latin 1, and drops
+            exif[tag] = value.encode("latin-1", "replace") if isinstance(value, str) else value
         for block in (EXIF, GPS):
             values = {
                 tag: value
@@ -453,8 +474,8 @@ def _about(image: Image.Image, what: str) -> dict[str, Any]:
             if values:
                 exif.get_ifd(block).update(values)
                 exif[block] = values
-        if len(exif):
-            about["exif"] = exif.tobytes()
+        if exif.tobytes() != Image.Exif().tobytes():
+            about["exif"] = exif
     except Exception as error:  # a damaged block is no reason to refuse a sound image
         logger.warning("%s: its Exif cannot be kept (%s)", what, error)
     if isinstance(xmp := image.info.get("xmp"), bytes):
@@ -468,18 +489,23 @@ def _about(image: Image.Image, what: str) -> dict[str, Any]:
 def _fitting(about: Mapping[str, Any], form: str, target: Path) -> dict[str, Any]:
     """The options of `save` by which a format keeps what it has room for."""
     options = dict(about)
-    for name in ("exif", "xmp"):
-        if form == "JPEG" and len(options.get(name, b"")) > MOST_IN_JPEG:
-            logger.warning("%s: its %s has no room in a JPEG", target, name)
-            del options[name]
-    xmp = options.pop("xmp", None)
+    xmp, exif = options.pop("xmp", None), options.get("exif", Image.Exif())
+    if form == "JPEG" and len(exif.tobytes()) > MOST_IN_JPEG:
+        logger.warning("%s: a JPEG has no room for its Exif", target)
+        del options["exif"]
+    if form == "JPEG" and len(xmp or b"") > MOST_IN_JPEG:
+        logger.warning("%s: a JPEG has no room for its XMP", target)
+        xmp = None
     if xmp and form == "PNG":
         options["pnginfo"] = texts = PngInfo()
         texts.add_itxt("XML:com.adobe.xmp", xmp.decode("utf-8", "replace"))
     elif xmp and form == "TIFF":
-        options["tiffinfo"] = {700: xmp}
+        options["exif"] = exif
+        exif[XMP] = xmp
     elif xmp:
         options["xmp"] = xmp
+    if form == "TIFF" and (EXIF in exif or GPS in exif):
+        options["compression"] = "raw"  # Pillow can't compress a TIFF with these blocks
     return options
 
 
