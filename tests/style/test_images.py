@@ -231,18 +231,22 @@ def test_shrinking_equals_pillows_antialiased_bicubic() -> None:
     assert (ours - tensor(np.asarray(theirs))).abs().max() < 2 / 255
 
 
-def test_images_of_a_folder_are_found_by_suffix_and_sorted(tmp_path: Path) -> None:
-    for name in ("b.JPG", "a.png", "notes.txt", ".hidden.png", "sub/c.webp"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_bytes(b"")
-    (tmp_path / "folder.png").mkdir()
-    assert [path.name for path in image_files(tmp_path)] == ["a.png", "b.JPG"]
-    below = image_files(tmp_path, recursive=True)
-    assert [path.relative_to(tmp_path).as_posix() for path in below] == [
-        "a.png",
-        "b.JPG",
-        "sub/c.webp",
-    ]
+def test_images_of_a_folder_are_found_by_suffix_once_and_nothing_of_a_system(tmp_path, caplog):
+    folder = tmp_path / ".hidden above"
+    listed = ["a.png", "b.JPG", "sub/c.webp"]
+    systems = [".Trash-1000/files/a.png", "sub/.thumbnails/a.png", "@eaDir/a.png", "__MACOSX/a.png"]
+    for name in (*listed, *systems, "notes.txt", ".hidden.png", ".git/annex/objects/d.png"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(b"")
+    (folder / "folder.png").mkdir()
+    (folder / "d.png").symlink_to(".git/annex/objects/d.png")
+    (folder / "sub/e.png").symlink_to("../a.png")
+    assert [path.name for path in image_files(folder)] == ["a.png", "b.JPG", "d.png"]
+    caplog.clear()
+    below = image_files(folder, recursive=True)
+    assert [path.relative_to(folder).as_posix() for path in below] == sorted([*listed, "d.png"])
+    counts = [record.args[1] for record in caplog.records]
+    assert counts == [6, 1]
     with pytest.raises(InputError, match="no such folder"):
         image_files(tmp_path / "none")
 

@@ -74,7 +74,9 @@ ANIMATED = {"GIF", "WEBP", "PNG", "AVIF", "TIFF"}
 SUBFILE_TYPE = 254
 """TIFF's tag NewSubfileType."""
 
-TIFF_STARTS = {b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"}
+BEGINNINGS = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+", b"PF\n", b"PF\r", b"PF ")
+"""First bytes of TIFF and of portable float maps in colour, which Pillow reads in part."""
+
 JPEG_END = b"\xff\xd9"
 
 ABOUT = "triptych-about"
@@ -150,7 +152,7 @@ def is_image(path: Path) -> bool:
     try:
         with path.open("rb") as stream:
             start = stream.read(12)
-            if start[4:8] == b"ftyp" and start[8:12] in HEIF:
+            if (start[4:8] == b"ftyp" and start[8:12] in HEIF) or start.startswith(BEGINNINGS):
                 return True
             stream.seek(0)
             Image.open(stream, formats=READ).close()
@@ -221,11 +223,10 @@ def _decoded(stream: BinaryIO, what: str, at_least: int | None, shorter: int | N
     except Image.UnidentifiedImageError:
         stream.seek(0)
         start = stream.read(4)
-        if start[:2] == b"PF":
-            return pfm_image(stream, what)
-        if start in TIFF_STARTS:
-            return _upright(tiff_image(stream, what), what)
-        raise
+        if not start.startswith(BEGINNINGS):
+            raise
+        read = pfm_image if start.startswith(b"PF") else tiff_image
+        return _upright(read(stream, what), what)
     except OSError:
         whole = _with_end(stream)
         if whole is None:
@@ -462,7 +463,7 @@ def _about(image: Image.Image, what: str) -> dict[str, Any]:
     about: dict[str, Any] = {}
     try:
         source, exif = image.getexif(), Image.Exif()
-        for tag in KEPT_TAGS & set(source):
+        for tag in sorted(KEPT_TAGS & set(source)):
             value = source[tag]  # whose letters beyond ASCII Pillow reads as Latin 1, and drops
             exif[tag] = value.encode("latin-1", "replace") if isinstance(value, str) else value
         for block in (EXIF, GPS):

@@ -24,6 +24,9 @@ DEEP = {"I", "F", "I;16", "I;16B", "I;16L", "I;16N"}
 TOPS: list[float] = [1, 255, 1023, 4095, 16383, 65535, 2**24 - 1, 2**31 - 1, 2**32 - 1]
 """Numbers that stand for white: 1 in floats, else all bits of 8 to 32."""
 
+BRIGHT = 10.0
+"""Highest float of a picture whose white is 1 and whose lights are brighter."""
+
 BLACK_TAGS, WHITE_TAGS = (340, 280), (341, 281)
 """TIFF's SMinSampleValue and MinSampleValue, SMaxSampleValue and MaxSampleValue."""
 
@@ -152,11 +155,24 @@ def encoding_of(image: Image.Image, stream: BinaryIO, what: str) -> Encoding | N
         return None
     if image.format == "PNG" and ("gamma" in info or "chromaticity" in info):
         return _of_chunks(info, what)
-    if image.format == "JPEG":
-        details = image.getexif().get_ifd(0x8769)
-        if details.get(0xA001) == 0xFFFF and image.getexif().get_ifd(0xA005).get(1) == "R03":
-            return Encoding(_power(563 / 256), ADOBE)
-    return None
+    return Encoding(_power(563 / 256), ADOBE) if _is_adobe_rgb(image) else None
+
+
+def _is_adobe_rgb(image: Image.Image) -> bool:
+    """Whether a camera says so (DCF 2.0): uncalibrated colours, whose interoperability is R03."""
+    try:
+        exif = image.getexif()
+        colours = exif.get_ifd(0x8769).get(0xA001)
+        return colours == 0xFFFF and exif.get_ifd(0xA005).get(1) == "R03"
+    except Exception:  # a damaged EXIF block is no reason to refuse a sound image
+        return False
+
+
+def _orientation(image: Image.Image) -> int:
+    try:
+        return int(image.getexif().get(ORIENTATION, 1))
+    except Exception:  # as above
+        return 1
 
 
 def _code_points(image: Image.Image, stream: BinaryIO) -> tuple[int, int, bool] | None:
@@ -232,7 +248,7 @@ def in_srgb(image: Image.Image, stream: BinaryIO, what: str) -> Image.Image:
         values = _by_opencv(stream) / np.float32(65535)
     else:
         return _converted(image, encoding)
-    return _picture(values, image.info, image.getexif().get(ORIENTATION, 1), encoding)
+    return _picture(values, image.info, _orientation(image), encoding)
 
 
 def _depth(stream: BinaryIO, header: bytes, offset: int) -> int:
@@ -284,7 +300,7 @@ def _converted(image: Image.Image, encoding: Encoding) -> Image.Image:
         rows[:] = bytes_of(encoding.to_srgb(rows.astype(np.float32) / 255))
     made = Image.fromarray(whole)
     made.info = {key: value for key, value in image.info.items() if key != "transparency"}
-    made.getexif()[ORIENTATION] = image.getexif().get(ORIENTATION, 1)
+    made.getexif()[ORIENTATION] = _orientation(image)
     return made
 
 
@@ -300,7 +316,7 @@ def _deep_grey(image: Image.Image, encoding: Encoding | None, what: str) -> Imag
         grey = 1 - grey if tags.get(PHOTOMETRIC) == WHITE_IS_ZERO else grey
     if isinstance(key, int):
         grey = np.stack([grey, values != key], -1)
-    return _picture(grey, image.info, image.getexif().get(ORIENTATION, 1), encoding)
+    return _picture(grey, image.info, _orientation(image), encoding)
 
 
 def scaled(values: np.ndarray, bits: int, tags: Mapping[int, Any], what: str) -> Values:
@@ -326,7 +342,9 @@ def scaled(values: np.ndarray, bits: int, tags: Mapping[int, Any], what: str) ->
             plain = 2.0 ** (8 * values.itemsize - 1) - 1
             tops, black = sorted([*tops, plain]), -plain - 1 if low < 0 else 0.0
         white = plain if black else next((top for top in tops if high <= top), high)
-        if (black or white != plain or plain > 65535) and high > low:
+        if kind == "f" and high <= BRIGHT:
+            white = plain
+        if (black or white != plain or plain > 65535 or high > white) and high > low:
             message = (
                 "%s: its numbers go from %g to %g: %g is taken for black, %g is taken for white"
             )
@@ -369,6 +387,8 @@ def tiff_image(stream: BinaryIO, what: str) -> Image.Image:
         page = file.pages.first
         tags = {tag.code: tag.value for tag in page.tags}
         check_pixels(page.imagewidth, page.imagelength, what)
+        if len(file.pages) > 1:
+            logger.warning("%s: the first of its %d pages is taken", what, len(file.pages))
         colours = {0: 1, 1: 1, 2: 3}.get(page.photometric)
         if colours is None:
             raise InputError(
@@ -378,9 +398,12 @@ def tiff_image(stream: BinaryIO, what: str) -> Image.Image:
         try:
             values = np.moveaxis(page.asarray(squeeze=False)[:, 0], 0, -2)
             values = values.reshape(page.imagelength, page.imagewidth, -1)
-        except (ValueError, NotImplementedError):  # of compressions tifffile itself reads few
+        except (ValueError, NotImplementedError, ImportError):  # it reads few compressions
             if page.planarconfig == SEPARATE:
-                raise
+                raise InputError(
+                    f"{what}: a TIFF of compressed planes of {page.bitspersample} bits, which "
+                    "can't be read; save it with interleaved colours, or without compression"
+                ) from None
             values = np.atleast_3d(_by_opencv(stream))
             if page.bitspersample in (10, 12, 14):
                 values = values >> (16 - page.bitspersample)
