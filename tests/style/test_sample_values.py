@@ -104,9 +104,12 @@ def test_colours_that_are_neither_grey_nor_rgb_and_compressed_planes_are_refused
         open_image(tiff(np.full((4, 4, 3), np.nan, "f4"), "rgb"))
 
 
-def png(pixels: np.ndarray, *chunks: tuple[bytes, bytes]) -> bytes:
-    """A PNG of uint8 or uint16 [H, W] or [H, W, 3], with chunks before its pixels."""
-    depth, colour = 8 * pixels.itemsize, 2 if pixels.ndim == 3 else 0
+def png(pixels: np.ndarray, *chunks: tuple[bytes, bytes], depth: int = 0) -> bytes:
+    """A PNG of uint8 or uint16 [H, W] or [H, W, 3], with chunks before its pixels.
+
+    depth: bits of a number, if they are others than of `pixels`: rows are packed already
+    """
+    depth, colour = depth or 8 * pixels.itemsize, 2 if pixels.ndim == 3 else 0
     head = struct.pack(">IIBBBBB", *pixels.shape[1::-1], depth, colour, 0, 0, 0)
     rows = b"".join(b"\0" + row.astype(f">u{pixels.itemsize}").tobytes() for row in pixels)
     whole = [(b"IHDR", head), *chunks, (b"IDAT", zlib.compress(rows)), (b"IEND", b"")]
@@ -114,6 +117,37 @@ def png(pixels: np.ndarray, *chunks: tuple[bytes, bytes]) -> bytes:
         struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
         for name, data in whole
     )
+
+
+@pytest.mark.parametrize(
+    ("pixels", "key", "depth"),
+    [
+        ([[0, 255]], [0], 1),
+        ([[0, 85, 170, 255]], [1], 2),
+        ([[17 * level for level in range(16)]], [5], 4),
+        ([[0, 7, 9]], [7], 8),
+        ([[0, 257, 900]], [257], 16),
+        ([[[10, 20, 30], [200, 0, 0]]], [10, 20, 30], 8),
+        ([[[0x0A0B, 0x1415, 0x1E1F], [0xC800, 0, 0]]], [0x0A0B, 0x1415, 0x1E1F], 16),
+    ],
+)
+def test_a_colour_that_a_png_makes_transparent_is_so_at_any_depth(pixels, key, depth) -> None:
+    whole = np.array(pixels, np.uint16 if depth == 16 else np.uint8)
+    top = 2**depth - 1
+    stored = whole
+    if depth < 8:
+        bits = np.unpackbits((whole[0] // (255 // top))[:, None], axis=1)[:, 8 - depth :]
+        stored = np.packbits(bits)[None]
+    content = png(stored, (b"tRNS", struct.pack(f">{len(key)}H", *key)), depth=depth)
+    content = content[:16] + struct.pack(">I", whole.shape[1]) + content[20:]  # its width
+    head = content[12:29]
+    content = content[:29] + struct.pack(">I", zlib.crc32(head)) + content[33:]
+    rgb, alpha = planes(open_image(content))
+    scaled_key = np.array(key) * 255 // top if depth < 8 else np.array(key)
+    transparent = whole[0] == scaled_key if whole.ndim == 2 else (whole[0] == key).all(-1)
+    assert alpha[0, 0].tolist() == (~transparent).astype(float).tolist()
+    shown = whole[0, -1] / (top if depth > 8 else 255)
+    np.testing.assert_allclose(rgb[:, 0, -1], np.broadcast_to(shown, 3), atol=1 / 255)
 
 
 def gama(value: float) -> tuple[bytes, bytes]:

@@ -268,10 +268,6 @@ def _finished(
     check_pixels(*image.size, what, MOST_REDUCED if large and shorter else MOST_PIXELS)
     image.load()
     about = _about(image, what)
-    key = image.info.get("transparency")
-    if image.mode == "RGB" and isinstance(key, tuple) and max(key) > 255:
-        # A PNG of 16 bits, of which Pillow keeps the upper 8, and the whole key.
-        image.info["transparency"] = tuple(value >> 8 for value in key)
     upright = _upright(in_srgb(image, stream, what), what)
     if large and shorter is not None:
         upright = _made_smaller(upright, 2 * shorter)
@@ -482,7 +478,7 @@ def _about(image: Image.Image, what: str) -> dict[str, Any]:
     if isinstance(xmp := image.info.get("xmp"), bytes):
         about["xmp"] = OUT_OF_XMP.sub(b"", xmp)
     dpi = image.info.get("dpi", (0, 0))
-    if all(0 < float(side) < MOST_IN_JPEG for side in dpi):
+    if all(1 < float(side) < MOST_IN_JPEG for side in dpi):
         about["dpi"] = tuple(map(float, dpi))
     return about
 

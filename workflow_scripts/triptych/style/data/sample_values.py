@@ -177,15 +177,25 @@ def _orientation(image: Image.Image) -> int:
 
 def _code_points(image: Image.Image, stream: BinaryIO) -> tuple[int, int, bool] | None:
     """Primaries, transfer curve and narrow range (which decoders of AVIF undo) by H.273."""
-    if image.format not in ("PNG", "AVIF"):
-        return None
-    stream.seek(0)
-    content = stream.read()
-    if image.format == "PNG":
-        found = re.search(rb"\0\0\0\x04cICP(..)\0(.)", content.partition(b"IDAT")[0], re.DOTALL)
-        return found and (*found[1], found[2] == b"\0")
-    found = re.search(rb"colrnclx\0(.)\0(.)", content.partition(b"mdat")[0], re.DOTALL)
-    return found and (found[1][0], found[2][0], False)
+    if image.format == "PNG" and len(chunk := _png_chunk(stream, b"cICP")) == 4:
+        return chunk[0], chunk[1], chunk[3] == 0
+    if image.format == "AVIF":
+        stream.seek(0)
+        head = stream.read().partition(b"mdat")[0]
+        if found := re.search(rb"colrnclx\0(.)\0(.)", head, re.DOTALL):
+            return found[1][0], found[2][0], False
+    return None
+
+
+def _png_chunk(stream: BinaryIO, name: bytes) -> bytes:
+    """What a PNG's chunk before its pixels holds; nothing if there is none."""
+    stream.seek(8)
+    while len(head := stream.read(8)) == 8 and head[4:] != b"IDAT":
+        size = int.from_bytes(head[:4])
+        if head[4:] == name:
+            return stream.read(size)
+        stream.seek(size + 4, 1)
+    return b""
 
 
 def _of_code_points(numbers: tuple[int, int, bool], what: str) -> Encoding | None:
@@ -235,27 +245,39 @@ def in_srgb(image: Image.Image, stream: BinaryIO, what: str) -> Image.Image:
     Grey of more than 8 bits becomes Pillow's mode F in [0, 1]. `stream` is the file. Raises
     InputError for numbers that aren't finite.
     """
+    if image.format == "PNG":
+        _scale_key(image, _png_chunk(stream, b"IHDR")[8])
     encoding = encoding_of(image, stream, what)
     if image.format == "TIFF" and not _pillow_reads(image):
         return tiff_image(stream, what)
     if image.mode in DEEP:
         return _deep_grey(image, encoding, what)
-    if image.format == "JPEG2000" and (depth := _depth(stream, b"\xff\x4f\xff\x51", 42)) > 8:
+    if image.format == "JPEG2000" and (depth := _jpeg2000_depth(stream)) > 8:
         values = _by_opencv(stream) / np.float32(2**depth - 1)  # of which Pillow turns white black
     elif encoding is None:
         return image
-    elif image.format == "PNG" and _depth(stream, b"IHDR", 12) == 16:
+    elif image.format == "PNG" and _png_chunk(stream, b"IHDR")[8] == 16:
         values = _by_opencv(stream) / np.float32(65535)
     else:
         return _converted(image, encoding)
     return _picture(values, image.info, _orientation(image), encoding)
 
 
-def _depth(stream: BinaryIO, header: bytes, offset: int) -> int:
-    """Bits of a number, by the byte that lies `offset` behind the beginning of a header."""
+def _scale_key(image: Image.Image, depth: int) -> None:
+    """Scale the colour that a PNG makes transparent as Pillow scales the PNG's numbers to 8 bits:
+    those of 2 or 4 bits, and of 16 in colour."""
+    key = image.info.get("transparency")
+    if isinstance(key, int) and depth < 8 and image.mode == "L":
+        image.info["transparency"] = key * 255 // (2**depth - 1)
+    elif isinstance(key, tuple) and depth == 16:
+        image.info["transparency"] = tuple(value >> 8 for value in key)
+
+
+def _jpeg2000_depth(stream: BinaryIO) -> int:
+    """Bits of the first colour, by the header of the code stream."""
     stream.seek(0)
     content = stream.read()
-    return (content[content.index(header) + offset] & 127) + (header != b"IHDR")
+    return (content[content.index(b"\xff\x4f\xff\x51") + 42] & 127) + 1
 
 
 def _by_opencv(stream: BinaryIO) -> np.ndarray:
