@@ -270,12 +270,12 @@ def _finished(
     about = _about(image, what)
     upright = _upright(in_srgb(image, stream, what), what)
     if large and shorter is not None:
-        upright = _made_smaller(upright, 2 * shorter)
+        upright = made_smaller(upright, 2 * shorter)
     upright.info[ABOUT] = about
     return upright
 
 
-def _made_smaller(image: Image.Image, at_least: int) -> Image.Image:
+def made_smaller(image: Image.Image, at_least: int) -> Image.Image:
     """An image divided by a whole number, with both sides of `at_least` pixels."""
     factor = min(image.size) // at_least
     if factor < 2:

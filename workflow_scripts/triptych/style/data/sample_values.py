@@ -221,21 +221,17 @@ def _of_code_points(numbers: tuple[int, int, bool], what: str) -> Encoding | Non
 
 def _of_chunks(info: Mapping[Any, Any], what: str) -> Encoding | None:
     """The encoding of a PNG's chunks gAMA and cHRM; 1/2.2 with sRGB's primaries stands for sRGB."""
-    gamma = info.get("gamma", 1 / 2.2)
-    primaries = tuple(info.get("chromaticity", SRGB))
+    gamma, primaries = info.get("gamma", 1 / 2.2), tuple(info.get("chromaticity", SRGB))
+    if abs(gamma - 1 / 2.2) < 0.01 and np.allclose(primaries, SRGB, atol=2e-3):
+        return None
     try:
-        near = abs(gamma - 1 / 2.2) < 0.01
-        known = Encoding(srgb_to_linear if near else _power(1 / gamma), primaries)
-        if known.plain:
-            return None
-        encoding = Encoding(srgb_to_linear if "gamma" not in info else _power(1 / gamma), primaries)
         sound = 0.1 <= gamma <= 10 and np.isfinite(_to_xyz(primaries)).all()
-    except (ArithmeticError, ValueError):  # numpy's LinAlgError is a ValueError
+    except ValueError:  # numpy's LinAlgError is one
         sound = False
     if not sound:
         logger.warning("%s: its gAMA or cHRM cannot be used and is left out", what)
         return None
-    return encoding
+    return Encoding(_power(1 / gamma) if "gamma" in info else srgb_to_linear, primaries)
 
 
 def in_srgb(image: Image.Image, stream: BinaryIO, what: str) -> Image.Image:
@@ -284,6 +280,7 @@ def _by_opencv(stream: BinaryIO) -> np.ndarray:
     """The numbers of an image file, [H, W] or [H, W, C], colours as RGB or RGBA."""
     import cv2
 
+    cv2.setLogLevel(0)  # what it can't decode is told by us
     stream.seek(0)
     values = cv2.imdecode(np.frombuffer(stream.read(), np.uint8), cv2.IMREAD_UNCHANGED)
     if values is None:
@@ -395,7 +392,7 @@ def _pillow_reads(image: Image.Image) -> bool:
         return True
     if tags.get(PLANAR) == SEPARATE and tags.get(COMPRESSION) == 1:
         return False
-    highest = np.asarray(image)[..., :3].max()
+    highest = np.asarray(image)[..., :3].max()  # of 10 to 14 bits in 16 these are 63 at most
     return highest > 63 and not any(tag in tags for tag in BLACK_TAGS + WHITE_TAGS)
 
 
