@@ -280,7 +280,7 @@ def _by_opencv(stream: BinaryIO) -> np.ndarray:
     """The numbers of an image file, [H, W] or [H, W, C], colours as RGB or RGBA."""
     import cv2
 
-    cv2.setLogLevel(0)  # what it can't decode is told by us
+    cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)  # errors are told by us
     stream.seek(0)
     values = cv2.imdecode(np.frombuffer(stream.read(), np.uint8), cv2.IMREAD_UNCHANGED)
     if values is None:
