@@ -92,7 +92,7 @@ class Stylizer:
             )
         check_target(item.target, *sides)
         photograph, alpha = planes(image)
-        about = image.info.get(ABOUT)
+        about = image.info.get(ABOUT, {})
         del image
         if sides != (height, width):
             photograph, alpha = resized(photograph, alpha, *sides)

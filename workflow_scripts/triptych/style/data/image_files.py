@@ -3,7 +3,6 @@
 import io
 import logging
 import os
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePath
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import numpy as np
 from PIL import Image, ImageCms, ImageOps, PngImagePlugin
-from PIL.PngImagePlugin import PngInfo
 
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path, is_hidden, not_a_file
@@ -25,6 +23,7 @@ from triptych.style.data.sample_values import (
     pfm_image,
     tiff_image,
 )
+from triptych.style.metadata import details_of, save_options
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -81,24 +80,6 @@ JPEG_END = b"\xff\xd9"
 
 ABOUT = "triptych-about"
 """Key in an image's `info` of what `write_planes` is to keep: options of Pillow's `save`."""
-
-KEPT_TAGS = {0x010E, 0x010F, 0x0110, 0x0131, 0x0132, 0x013B, 0x8298, *range(0x9C9B, 0x9CA0)}
-"""Exif's description, maker, model, software, date, artist, copyright, and what Windows writes."""
-
-EXIF, GPS, XMP = 0x8769, 0x8825, 700
-"""Exif's blocks of the exposure and of the place, and TIFF's tag of XMP."""
-
-OF_THE_ORIGINAL = {0x927C, 0xA001, 0xA002, 0xA003, 0xA005}
-"""Exif's maker's notes, colours, sides and interoperability, which aren't the result's."""
-
-OUT_OF_XMP = re.compile(
-    rb'tiff:Orientation="[^"]*"|<tiff:Orientation>.*?</tiff:Orientation>'
-    rb"|<xmp:Thumbnails>.*?</xmp:Thumbnails>",
-    re.DOTALL,
-)
-
-MOST_IN_JPEG = 65_000
-"""Bytes of a block of metadata that a JPEG holds."""
 
 EXPECTED = (
     "Expected a whole JPEG, PNG, WebP, TIFF, BMP or GIF file, not a telephone's HEIC: convert it, "
@@ -267,7 +248,7 @@ def _finished(
         image.draft(None, (at_least, at_least))
     check_pixels(*image.size, what, MOST_REDUCED if large and shorter else MOST_PIXELS)
     image.load()
-    about = _about(image, what)
+    about = details_of(image, what)
     upright = _upright(in_srgb(image, stream, what), what)
     if large and shorter is not None:
         upright = made_smaller(upright, 2 * shorter)
@@ -449,61 +430,8 @@ def write_planes(
         raise InputError(f"{target}: the image holds NaN or infinity; expected numbers in [0, 1]")
     pixels = np.ascontiguousarray(bytes_of(whole).transpose(1, 2, 0))
     with atomic_path(target) as temporary:
-        options = OPTIONS.get(form, {}) | _fitting(about or {}, form, target)
+        options = OPTIONS.get(form, {}) | save_options(about or {}, form, target)
         Image.fromarray(pixels).save(temporary, format=form, **options)
-
-
-def _about(image: Image.Image, what: str) -> dict[str, Any]:
-    """Exif, XMP and resolution of an image, as options of Pillow's `save`: without orientation and
-    thumbnail, and without what describes the file's own numbers."""
-    about: dict[str, Any] = {}
-    try:
-        source, exif = image.getexif(), Image.Exif()
-        for tag in sorted(KEPT_TAGS & set(source)):
-            value = source[tag]  # whose letters beyond ASCII Pillow reads as Latin 1, and drops
-            exif[tag] = value.encode("latin-1", "replace") if isinstance(value, str) else value
-        for block in (EXIF, GPS):
-            values = {
-                tag: value
-                for tag, value in source.get_ifd(block).items()
-                if tag not in OF_THE_ORIGINAL
-            }
-            if values:
-                exif.get_ifd(block).update(values)
-                exif[block] = values
-        if exif.tobytes() != Image.Exif().tobytes():
-            about["exif"] = exif
-    except Exception as error:  # a damaged block is no reason to refuse a sound image
-        logger.warning("%s: its Exif cannot be kept (%s)", what, error)
-    if isinstance(xmp := image.info.get("xmp"), bytes):
-        about["xmp"] = OUT_OF_XMP.sub(b"", xmp)
-    dpi = image.info.get("dpi", (0, 0))
-    if all(1 < float(side) < MOST_IN_JPEG for side in dpi):
-        about["dpi"] = tuple(map(float, dpi))
-    return about
-
-
-def _fitting(about: Mapping[str, Any], form: str, target: Path) -> dict[str, Any]:
-    """The options of `save` by which a format keeps what it has room for."""
-    options = dict(about)
-    xmp, exif = options.pop("xmp", None), options.get("exif", Image.Exif())
-    if form == "JPEG" and len(exif.tobytes()) > MOST_IN_JPEG:
-        logger.warning("%s: a JPEG has no room for its Exif", target)
-        del options["exif"]
-    if form == "JPEG" and len(xmp or b"") > MOST_IN_JPEG:
-        logger.warning("%s: a JPEG has no room for its XMP", target)
-        xmp = None
-    if xmp and form == "PNG":
-        options["pnginfo"] = texts = PngInfo()
-        texts.add_itxt("XML:com.adobe.xmp", xmp.decode("utf-8", "replace"))
-    elif xmp and form == "TIFF":
-        options["exif"] = exif
-        exif[XMP] = xmp
-    elif xmp:
-        options["xmp"] = xmp
-    if form == "TIFF" and (EXIF in exif or GPS in exif):
-        options["compression"] = "raw"  # Pillow can't compress a TIFF with these blocks
-    return options
 
 
 def shape_along(height: int, width: int, shorter: int) -> tuple[int, int]:
