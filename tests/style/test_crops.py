@@ -105,11 +105,13 @@ def test_a_folder_is_a_source_with_its_folders_below(tmp_path: Path) -> None:
         (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "in" / name).write_bytes(encoded(photograph(100, 80)))
     (tmp_path / "in" / "c.jpg").write_bytes(b"broken")
+    (tmp_path / "in" / "gone.jpg").symlink_to("nowhere")
     (tmp_path / "in" / "notes.txt").write_text("")
     shard_collection(tmp_path / "in", tmp_path, size=64, validation=1)
     shards = Shards(tmp_path)
     assert shards.sources == ["b.jpg", "sub/a.jpg"]
-    assert column(tmp_path / "skipped.csv", "source", "reason") == [("c.jpg", "broken")]
+    left_out = column(tmp_path / "skipped.csv", "source", "reason")
+    assert left_out == [("c.jpg", "broken"), ("gone.jpg", "broken")]
 
 
 def test_whatever_a_photograph_raises_leaves_it_out_alone(coco, tmp_path, monkeypatch) -> None:

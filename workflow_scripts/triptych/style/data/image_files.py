@@ -102,7 +102,7 @@ def image_files(folder: str | os.PathLike[str], *, recursive: bool = False) -> l
     images: dict[Path, Path] = {}
     left_out = Counter[str]()
     for path in sorted(where.rglob("*") if recursive else where.iterdir()):
-        if is_image_name(path) and (path.is_file() or not_a_file(path)):
+        if is_image_name(path) and not path.is_dir():
             if is_hidden(path.relative_to(where)):
                 left_out[HIDDEN] += 1
             elif images.setdefault(path.resolve(), path) != path:
