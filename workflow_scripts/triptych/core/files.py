@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # downloads need this module and no pandas
@@ -22,6 +22,15 @@ INFRASTRUCTURE = True
 
 PARTIAL = ".partial-"
 """Prefix of temporary files and folders; safe to delete."""
+
+SYSTEM_FOLDERS = {"__macosx", "@eadir", "#recycle", "$recycle.bin", "system volume information"}
+"""Folders in which systems keep thumbnails and what was deleted, in lower case; those whose names
+begin with a dot are hidden anyway."""
+
+
+def is_hidden(path: PurePath) -> bool:
+    """Whether a path, relative to the folder that a person named, is hidden or a system's own."""
+    return any(part.startswith(".") or part.lower() in SYSTEM_FOLDERS for part in path.parts)
 
 
 @contextmanager

@@ -11,7 +11,8 @@ from triptych.apps import chosen_device
 from triptych.apps.pictures.catalogue import find_network
 from triptych.apps.pictures.stylizer import Stylizer, painted_side
 from triptych.apps.pictures.work_list import Item
-from triptych.style.data.image_files import PAINTED, Planes
+from triptych.style.data.image_files import Planes
+from triptych.style.metadata import PAINTED
 from triptych.style.network.fast import PreparedNetwork
 from triptych.style.network.network_files import load_network
 from triptych.style.network.stylize import (

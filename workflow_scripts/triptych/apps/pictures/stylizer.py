@@ -11,6 +11,7 @@ from triptych.core.errors import InputError, error_message
 from triptych.core.progress import Progress
 from triptych.style.data.enlarging import enlarged, resized
 from triptych.style.data.image_files import (
+    ABOUT,
     MOST_PIXELS,
     Planes,
     check_target,
@@ -20,6 +21,7 @@ from triptych.style.data.image_files import (
     shape_along,
     write_planes,
 )
+from triptych.style.metadata import marked
 
 PAINTING = 512
 """Pixels along the shorter side of the painting of a network that doesn't say it."""
@@ -91,12 +93,13 @@ class Stylizer:
             )
         check_target(item.target, *sides)
         photograph, alpha = planes(image)
+        about = image.info.get(ABOUT, {})
         del image
         if sides != (height, width):
             photograph, alpha = resized(photograph, alpha, *sides)
         result = self.stylised(photograph[None], alpha)[0]
         with item.results.new(item.target) as path:
-            write_planes(path, result, alpha, painted=True)
+            write_planes(path, result, alpha, marked(about))
 
     def stylised(self, photographs: Planes, alpha: Planes | None = None) -> Planes:
         """Photographs [N, 3, H, W] painted, enlarged, with the colours and strength asked for.

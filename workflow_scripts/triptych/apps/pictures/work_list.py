@@ -7,17 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from PIL import Image
+
 from triptych.core.errors import InputError, error_message
-from triptych.core.files import PARTIAL, Results, clear_partial, not_a_file
-from triptych.style.data.image_files import (
-    FORMATS,
-    NOT_READ,
-    PAINTED,
-    RAW,
-    SUFFIXES,
-    is_image,
-    says_painted,
-)
+from triptych.core.files import PARTIAL, Results, clear_partial, is_hidden, not_a_file
+from triptych.style.data.image_files import FORMATS, NOT_READ, RAW, READ, SUFFIXES, is_image
+from triptych.style.metadata import PAINTED, is_marked
 
 VIDEOS = {".mp4", ".mov", ".m4v", ".mkv", ".avi", ".webm", ".mpg", ".mpeg", ".wmv", ".3gp"}
 """Suffixes of films, in lower case: for files that are damaged, whose content says nothing."""
@@ -156,7 +151,7 @@ def _expanded(entry: Path, output: Path, listed: WorkList) -> Iterator[Path]:
         return
     unsaid = {output.resolve(), output.resolve().with_name(f"{output.name}.unfinished")}
     for path in paths:
-        if path.name.startswith(".") or path.name.lower() in SYSTEM_FILES:
+        if is_hidden(Path(path.name)) or path.name.lower() in SYSTEM_FILES:
             continue
         if not os.path.isdir(path):
             yield path
@@ -187,7 +182,8 @@ def _painted(path: Path, kind: Kind) -> bool:
         return False
     try:
         if kind == "image":
-            return says_painted(path)
+            with path.open("rb") as stream, Image.open(stream, formats=READ) as image:
+                return is_marked(image)
         from triptych.style.video.info import open_video
 
         with open_video(path) as film:
