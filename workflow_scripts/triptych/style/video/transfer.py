@@ -6,7 +6,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,7 +22,6 @@ from triptych.style.network.network import TransformationNetwork
 from triptych.style.network.stylize import checked_precision, stylise
 from triptych.style.video.info import (
     VideoInfo,
-    open_video,
     probe,
     read_batches,
     read_frames,
@@ -91,9 +89,7 @@ def stylise_to_mp4(
     read, with a warning; raises InputError when no frame can be read.
     """
     info = probe(source)
-    with ExitStack() as stack:
-        temporary = stack.enter_context(atomic_path(target))
-        sound = sound_of(stack.enter_context(open_video(source)), info.origin)
+    with atomic_path(target) as temporary:
         writer = VideoWriter(
             temporary,
             (info.height, info.width),
@@ -101,7 +97,8 @@ def stylise_to_mp4(
             info.time_base,
             pixel_aspect=info.pixel_aspect,
             crf=crf,
-            sound=sound,
+            sound=sound_of(info.path, info.origin),
+            tags=info.tags,
         )
         written = _run(info, writer, stylist, batch, watch)
     expected = max(info.frames_stated, info.frames)

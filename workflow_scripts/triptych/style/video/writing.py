@@ -5,6 +5,7 @@ random identifier.
 """
 
 import logging
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,8 @@ class VideoWriter:
 
     Colours are yuv420p, which every player knows, when both sides are even; with an odd side it is
     yuv444p. `size` is height and width, `fps` the nominal rate, `time_base` the seconds of a tick,
-    `pixel_aspect` a pixel's width over its height, `crf` x264's constant rate factor.
+    `pixel_aspect` a pixel's width over its height, `crf` x264's constant rate factor, `tags` the
+    file's title, date, place and the like, of which mp4 takes what it knows.
     """
 
     def __init__(
@@ -41,6 +43,7 @@ class VideoWriter:
         pixel_aspect: Fraction = Fraction(1),
         crf: int = 18,
         sound: SoundMaker | None = None,
+        tags: Mapping[str, str] | None = None,
     ) -> None:
 
         self._height, self._width = size
@@ -52,6 +55,9 @@ class VideoWriter:
         settings["x264-params"] = "mbtree=0"
         options = {"fflags": "+bitexact", "movflags": "+faststart"}
         self._file = av.open(f"file:{path}", "w", format="mp4", container_options=options)
+        self._file.metadata.update(tags or {})
+        if place := self._file.metadata.get("com.apple.quicktime.location.ISO6709"):
+            self._file.metadata.setdefault("location", place)
         self._stream: Any = self._file.add_stream("libx264", rate=fps, options=settings)
         context = self._stream.codec_context
         context.width, context.height = self._width, self._height
@@ -118,5 +124,9 @@ class VideoWriter:
     def _write_sound_until(self, seconds: float) -> None:
         """Sound goes in between pictures, so that a player needs no long buffer."""
         while self._next_sound is not None and self._next_sound[0] <= seconds:
-            self._file.mux(self._next_sound[1])
-            self._next_sound = next(self._sound, None)
+            try:
+                self._file.mux(self._next_sound[1])
+                self._next_sound = next(self._sound, None)
+            except Exception as error:  # whatever sound raises, the picture goes on
+                logger.warning("the sound ends after %.1f s: %s", self._next_sound[0], error)
+                self._next_sound = None
