@@ -22,7 +22,8 @@ from videos import (
 from triptych.core.errors import InputError
 from triptych.style.network.architecture import Architecture
 from triptych.style.network.network import TransformationNetwork
-from triptych.style.video.info import probe, read_frames
+from triptych.style.video.frames import read_frames
+from triptych.style.video.info import probe
 from triptych.style.video.transfer import (
     network_stylist,
     properties,
@@ -313,7 +314,7 @@ def test_a_failing_stage_stops_all_and_leaves_nothing(
         raise RuntimeError("melted")
 
     if where == "reader":
-        monkeypatch.setattr("triptych.style.video.info._matched", fail)
+        monkeypatch.setattr("triptych.style.video.frames._matched", fail)
     if where == "writer":
         monkeypatch.setattr("triptych.style.video.writing.VideoWriter.write", fail)
     stylist = fail if where == "network" else same

@@ -1,5 +1,8 @@
 """Inputs of `triptych stylize`: images and films by content, and a file to write for each."""
 
+import itertools
+import mmap
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -139,9 +142,9 @@ def _kind(path: Path, listed: WorkList) -> Kind | None:
     suffix = path.suffix.lower()
     if not path.exists():
         return "video" if suffix in VIDEOS else "image"  # whose reader says what is wrong with it
-    if not_a_file(path) or suffix in RAW or is_image(path):
+    if not_a_file(path) or suffix in RAW or (is_image(path) and not _is_motion_jpeg(path)):
         return "image"
-    from triptych.style.video.info import holds_film
+    from triptych.style.video.packets import holds_film
 
     if holds_film(path) or suffix in VIDEOS:
         return "video"
@@ -149,6 +152,14 @@ def _kind(path: Path, listed: WorkList) -> Kind | None:
         return "image"
     listed.left_out.append((path, "holds no image or film that can be read"))
     return None
+
+
+def _is_motion_jpeg(path: Path) -> bool:
+    """Whether a file is at least three JPEGs in a row, and not several views of one photograph."""
+    with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        if data[:2] != b"\xff\xd8" or b"MPF\0" in data[: 1 << 16]:
+            return False
+        return len(list(itertools.islice(re.finditer(rb"\xff\xd9\0*\xff\xd8\xff", data), 2))) == 2
 
 
 def _in_folder(

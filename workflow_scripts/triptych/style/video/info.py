@@ -1,65 +1,39 @@
-"""Reading a video by PyAV: its rate, size and sound, when each frame is shown, and the frames.
+"""What a video is, by PyAV: its rate, size and sound, and when each frame is shown.
 
 Frame times are listed from the packets, without decoding. A film begins where its first picture or
-sound does, and its last frame lasts as long as its packet or its track says. FFmpeg's filters turn
-a frame into RGB, and fit it into the film's shape. Colours of films that don't tell their matrix
-are read as mpv reads them: as BT.709 from 1280 pixels of width or 577 lines on, else as BT.601;
-other players go by the lines alone.
+sound does, and its last frame lasts as long as its packet or its track says.
 """
 
-import itertools
 import logging
-import struct
-from bisect import bisect_left
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
-import av
-import av.error
 import numpy as np
-from av.audio.stream import AudioStream
 from av.container import InputContainer
-from av.filter import Graph
-from av.packet import Packet
-from av.stream import Disposition
-from av.video.frame import VideoFrame
-from av.video.reformatter import ColorRange
 from av.video.stream import VideoStream
 
-from triptych.core.errors import InputError
-from triptych.core.files import FFMPEG_FORMATS, not_a_file
+from triptych.core.errors import InputError, reason
+from triptych.core.files import not_a_file
+from triptych.style.video.packets import (
+    audio_streams,
+    decoded_frames,
+    film_packets,
+    open_video,
+    orientation,
+    picture_stream,
+)
 
 logger = logging.getLogger(__name__)
 
-FILM_FORMATS = (
-    f"{FFMPEG_FORMATS},h264,hevc,vvc,mpegvideo,m4v,mjpeg,vc1,h261,h263,dirac,obu,ivf,yuv4mpegpipe,"
-    "dv,nut,wtv,gxf,nsv,flic"
-)
-"""Formats that are read, by FFmpeg's names: those of sounds may hold pictures, others only do."""
-
 FINEST_TICK = 10_000
 """Ticks a second, at least, in which the times of an even video are written."""
-
-UNSPECIFIED = 2
-"""The number of ITU-T H.273 for a colour matrix that a film doesn't tell."""
-
-STANDARD_WIDTH, STANDARD_LINES = 1279, 576
-"""Size of a frame of standard definition, at most."""
 
 HDR = {16: "PQ", 18: "HLG"}
 """Curves of high dynamic range, by their numbers in H.273."""
 
 LARGEST_DENOMINATOR = 100_000
 """Of a mean rate, since containers keep both parts in 32 bits."""
-
-BACK_SECONDS = 0.1
-"""A clock that goes back by more is another clock, as where recordings were joined."""
-
-LONGEST_PAUSE_SECONDS = {"mpeg": 10.0, "mpegts": 10.0, "": 6 * 3600.0}
-"""By format, "" for all others: what is longer is a jump to another clock."""
 
 
 @dataclass(frozen=True)
@@ -130,16 +104,16 @@ def probe(path: str | Path) -> VideoInfo:
         raise
     except Exception as error:  # a damaged file may raise anything
         raise InputError(
-            f"{path} cannot be read as a video ({_words(error)}): is the file complete?"
+            f"{path} cannot be read as a video ({reason(error)}): is the file complete?"
         ) from error
     if not listed.shown:
         raise unreadable(path, listed.counted)
     with open_video(path) as container:
-        first = next(_decoded(container), None)
+        first = next(decoded_frames(container), None)
     if first is None:
         raise unreadable(path, listed.counted)
     width, height = first.width, first.height
-    if _orientation(first)[0]:
+    if orientation(first)[0]:
         width, height, pixel_aspect = height, width, 1 / pixel_aspect
     if curve := HDR.get(first.color_trc):
         logger.warning(
@@ -176,69 +150,6 @@ def probe(path: str | Path) -> VideoInfo:
     )
 
 
-def open_video(path: str | Path) -> InputContainer:
-    """A video file, open for reading, whatever its name: "a:b.mp4" is no protocol."""
-
-    options = {"format_whitelist": FILM_FORMATS, "protocol_whitelist": "file"}
-    return av.open(f"file:{path}", metadata_errors="replace", options=options)
-
-
-def holds_film(path: str | Path) -> bool:
-    """Whether a file's content is a film; a sound's cover picture is none."""
-
-    try:
-        with open_video(path) as container:
-            return picture_stream(container) is not None
-    except Exception:  # a damaged file may raise anything
-        return False
-
-
-def picture_stream(container: InputContainer) -> VideoStream | None:
-    """The first stream of pictures that is no cover."""
-    cover = Disposition.attached_pic
-    streams = (one for one in container.streams.video if not one.disposition & cover)
-    return next((one for one in streams if one.codec_context is not None), None)
-
-
-def audio_streams(container: InputContainer) -> list[AudioStream]:
-    """The audio streams whose codec FFmpeg knows."""
-    return [stream for stream in container.streams.audio if stream.codec_context is not None]
-
-
-def film_packets(container: InputContainer) -> Iterator[Packet]:
-    """Packets of a film's pictures and sounds, on one clock.
-
-    Where a clock jumps, as where recordings were joined, what follows is moved to where its own
-    stream ends, or all that came before if one of them is much longer.
-    """
-
-    pause = LONGEST_PAUSE_SECONDS.get(container.format.name, LONGEST_PAUSE_SECONDS[""])
-    decoding: dict[int, float] = {}  # seconds of the last packet, by stream
-    ends: dict[int, float] = {}
-    shifts: dict[int, float] = {}
-    newest = 0.0
-    for packet in container.demux([picture_stream(container), *audio_streams(container)]):
-        if not packet.size:
-            continue
-        index, tick = packet.stream_index, float(packet.time_base)
-        shift = shifts.setdefault(index, newest)
-        if packet.dts is not None:
-            time, shown = packet.dts * tick, (packet.pts or packet.dts) * tick
-            latest = max(ends.values(), default=time)
-            earliest = decoding.get(index, time + shift) - BACK_SECONDS
-            if not earliest <= time + shift <= latest + pause:
-                own = ends.get(index, latest)
-                if not earliest <= time + newest <= latest + pause:
-                    newest = (own if latest - own <= BACK_SECONDS else latest) - shown
-                shift = shifts[index] = max(newest, own - shown)
-            decoding[index] = time + shift
-            ends[index] = max(ends.get(index, 0.0), shown + shift + (packet.duration or 0) * tick)
-            packet.dts += round(shift / tick)
-        if packet.pts is not None:
-            packet.pts += round(shift / tick)
-        yield packet
-
-
 class _Listed:
     """Contents of an open film, from its packets.
 
@@ -268,7 +179,7 @@ class _Listed:
                 elif packet.stream_index == audio[0].index:
                     heard += [time * packet.time_base, (time + lasts) * packet.time_base]
         except Exception as error:  # a damaged file may raise anything
-            logger.warning("the video breaks off: %s", _words(error))
+            logger.warning("the video breaks off: %s", reason(error))
         self.untimed = untimed > 0 and not self.shown
         if self.untimed:
             interval = 1 / ((stream.average_rate or stream.guessed_rate or 25) * self.tick)
@@ -287,11 +198,6 @@ class _Listed:
         self.sound = (codec, float(max(heard) - min(heard))) if heard else None
         first = min(self.shown, default=0) * self.tick
         self.begins = max(Fraction(0), min(first, *heard[:1]) if heard else first)
-
-
-def _words(error: Exception) -> str:
-    """Message of an error that a damaged file raised."""
-    return str(getattr(error, "strerror", None) or error or type(error).__name__)
 
 
 def _rate(
@@ -343,135 +249,3 @@ def unreadable(path: Path, stated: int) -> InputError:
     """The error for a video of whose `stated` frames none could be decoded."""
     promised = f" of the {stated} it promises" if stated else ""
     return InputError(f"{path}: not one frame{promised} could be decoded; convert it to mp4")
-
-
-def read_frames(info: VideoInfo) -> Iterator[tuple[np.ndarray, int]]:
-    """Frames uint8 [H, W, 3] RGB, upright, each with its number in `info.starts`.
-
-    A frame that cannot be decoded is left out. One of another shape, as where a recorded call is
-    turned, is fitted into the film's, with black beside it. Raises InputError when none can.
-    """
-
-    number = -1
-    graph, kind = None, None
-    with open_video(info.path) as container:
-        stream = picture_stream(container)
-        assert stream is not None
-        for frame in _decoded(container):
-            stamp = frame.pts if frame.pts is not None else frame.dts
-            number = _matched(info.stamps, stamp, number + 1)
-            if number == 0 or graph is None:
-                aspect = stream.codec_context.sample_aspect_ratio or Fraction(1)
-            if kind != (kind := (*_colours(frame), *_orientation(frame))):
-                graph = _graph(frame, kind, info, aspect)
-            graph.push(frame)
-            yield graph.pull().to_ndarray(), number
-    if number < 0:
-        raise unreadable(info.path, info.frames_stated)
-
-
-def _decoded(container: InputContainer) -> Iterator[VideoFrame]:
-    """The frames of the first picture stream that can be decoded, in the order of showing."""
-
-    stream = picture_stream(container)
-    assert stream is not None
-    stream.thread_type = "AUTO"
-    packets = (one for one in film_packets(container) if one.stream_index == stream.index)
-    packet: Packet | None
-    while True:
-        try:
-            packet = next(packets, None)
-        except Exception:  # `_Listed` has told that the file breaks off
-            packet = None
-        try:
-            yield from stream.decode(packet)  # None: what the decoder still holds
-        except av.error.EOFError:
-            return
-        except Exception as error:  # a damaged packet may raise anything
-            logger.warning("a damaged packet is left out: %s", _words(error))
-        if packet is None:
-            return
-
-
-def _graph(
-    frame: VideoFrame, kind: tuple[str, bool, bool, bool, bool], info: VideoInfo, aspect: Fraction
-) -> Graph:
-    """FFmpeg's filters between frames of a kind and the film's own size, upright, in RGB.
-
-    aspect: of a pixel of the film's first frame, as that itself states it
-    """
-
-    matrix, limited_grey, turned, across, down = kind
-    width, height = (info.height, info.width) if turned else (info.width, info.height)
-    smaller = f"min({width}*{aspect}/(iw*sar),{height}/ih)"
-    expanded = "round((val-16)*255/219)"
-    filters = [
-        (
-            "scale",
-            {
-                "w": f"max(1,round(iw*sar/({aspect})*{smaller}))",
-                "h": f"max(1,round(ih*{smaller}))",
-                "eval": "frame",
-                "flags": "bilinear",
-                "in_color_matrix": matrix,
-            },
-        ),
-        ("format", {"pix_fmts": "rgb24"}),
-        ("pad", {"w": str(width), "h": str(height), "x": "-1", "y": "-1", "eval": "frame"}),
-    ]
-    if limited_grey:  # FFmpeg takes the full range for all of one channel
-        filters.append(("lutrgb", dict.fromkeys("rgb", expanded)))
-    turns = [("transpose", turned), ("hflip", across), ("vflip", down)]
-    filters += [(name, {}) for name, wanted in turns if wanted]
-    graph = Graph()
-    graph.link_nodes(
-        graph.add_buffer(
-            width=frame.width, height=frame.height, format=frame.format, time_base=info.time_base
-        ),
-        *[graph.add(name, **options) for name, options in filters],
-        graph.add("buffersink"),
-    ).configure()
-    return graph
-
-
-def _colours(frame: VideoFrame) -> tuple[str, bool]:
-    """FFmpeg's name of a frame's colour matrix, and whether it is grey in limited range."""
-
-    large = frame.width > STANDARD_WIDTH or frame.height > STANDARD_LINES
-    untagged = frame.colorspace == UNSPECIFIED and not frame.format.is_rgb
-    grey = frame.format.name.startswith(("gray", "ya"))
-    return "bt709" if untagged and large else "auto", grey and frame.color_range == ColorRange.MPEG
-
-
-def _orientation(frame: VideoFrame) -> tuple[bool, bool, bool]:
-    """Whether a frame's rows and columns are exchanged, and then mirrored across and down.
-
-    The display matrix [[a, b], [c, d]] shows the pixel at column x and row y at column a x + c y
-    and row b x + d y (ISO/IEC 14496-12, 8.5.3).
-    """
-    found: Any = frame.side_data.get("DISPLAYMATRIX")
-    if found is None:
-        return False, False, False
-    a, b, _, c, d = struct.unpack("5i", bytes(found)[:20])
-    if abs(b) > abs(a):
-        return True, c < 0, b < 0
-    return False, a < 0, d < 0
-
-
-def read_batches(info: VideoInfo, batch: int) -> Iterator[tuple[np.ndarray, list[int]]]:
-    """Frames uint8 [n, H, W, 3] RGB with their numbers, n = `batch` but for the last."""
-    frames = read_frames(info)
-    while taken := list(itertools.islice(frames, batch)):
-        yield np.stack([frame for frame, _ in taken]), [number for _, number in taken]
-
-
-def _matched(stamps: Sequence[int], stamp: int | None, earliest: int) -> int:
-    """The frame, not before `earliest`, whose time stamp is nearest to `stamp`."""
-    if stamp is None or earliest >= len(stamps):
-        return earliest
-    after = bisect_left(stamps, stamp, lo=earliest)
-    if after == earliest:
-        return earliest
-    if after == len(stamps) or stamp - stamps[after - 1] < stamps[after] - stamp:
-        return after - 1
-    return after

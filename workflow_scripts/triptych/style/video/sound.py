@@ -18,7 +18,7 @@ from av.audio.stream import AudioStream
 from av.container import OutputContainer
 from av.filter import Graph
 
-from triptych.style.video.info import audio_streams, film_packets, open_video
+from triptych.style.video.packets import audio_streams, film_packets, open_video
 
 logger = logging.getLogger(__name__)
 
@@ -156,7 +156,7 @@ class _Encoder:
                 self._graph.add("aformat", f"fltp:channel_layouts={context.layout.name}"),
                 self._graph.add("abuffersink"),
             ).configure()
-        if frame.pts is not None:
+        if frame.pts is not None and frame.time_base is not None:
             self._end = frame.pts * frame.time_base - self._origin
         frame.pts, frame.time_base = round(self._end * rate), Fraction(1, rate)
         self._end += Fraction(frame.samples, rate)

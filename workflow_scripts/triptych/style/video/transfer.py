@@ -20,12 +20,8 @@ from triptych.style.data.images import to_bytes
 from triptych.style.network.fast import PreparedNetwork
 from triptych.style.network.network import TransformationNetwork
 from triptych.style.network.stylize import checked_precision, stylise
-from triptych.style.video.info import (
-    VideoInfo,
-    probe,
-    read_batches,
-    read_frames,
-)
+from triptych.style.video.frames import read_batches, read_frames
+from triptych.style.video.info import VideoInfo, probe
 from triptych.style.video.sound import sound_of
 from triptych.style.video.writing import VideoWriter
 

@@ -14,6 +14,7 @@ import av
 import numpy as np
 from av.video.reformatter import ColorRange, Colorspace
 
+from triptych.core.errors import reason
 from triptych.style.video.sound import SoundMaker
 
 logger = logging.getLogger(__name__)
@@ -123,10 +124,10 @@ class VideoWriter:
 
     def _write_sound_until(self, seconds: float) -> None:
         """Sound goes in between pictures, so that a player needs no long buffer."""
-        while self._next_sound is not None and self._next_sound[0] <= seconds:
+        while (sound := self._next_sound) is not None and sound[0] <= seconds:
             try:
-                self._file.mux(self._next_sound[1])
+                self._file.mux(sound[1])
                 self._next_sound = next(self._sound, None)
             except Exception as error:  # whatever sound raises, the picture goes on
-                logger.warning("the sound ends after %.1f s: %s", self._next_sound[0], error)
+                logger.warning("the sound ends after %.1f s: %s", sound[0], reason(error))
                 self._next_sound = None
