@@ -5,10 +5,12 @@ What takes long to import is imported when a command runs, so that --help is ins
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from importlib.metadata import PackageNotFoundError, version
+from types import FrameType
 from typing import Any
 
 from triptych.apps import doctor, init, plan, policy, results
@@ -35,6 +37,9 @@ GROUPS = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return the exit code (2 for input that cannot be used)."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:  # not under nohup
+            signal.signal(number, _end)
     with redirect_stdout(_Printable(sys.stdout)), redirect_stderr(_Printable(sys.stderr)):
         try:
             try:
@@ -44,6 +49,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except BrokenPipeError:  # who reads, `head` say, has enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    """End by an exception, so that temporary files are removed."""
+    raise SystemExit(128 + number)
 
 
 def _run(arguments: Sequence[str] | None) -> int:

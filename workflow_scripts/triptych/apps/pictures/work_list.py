@@ -1,8 +1,5 @@
 """Inputs of `triptych stylize`: images and films by content, and a file to write for each."""
 
-import itertools
-import mmap
-import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +9,7 @@ from typing import Literal
 from triptych.core.errors import InputError
 from triptych.core.files import not_a_file
 from triptych.style.data.image_files import FORMATS, NOT_READ, RAW, SUFFIXES, is_image
+from triptych.style.video.motion_jpeg import is_motion_jpeg
 
 VIDEOS = {".mp4", ".mov", ".m4v", ".mkv", ".avi", ".webm", ".mpg", ".mpeg", ".wmv", ".3gp"}
 """Suffixes of films, in lower case: for files that are damaged, whose content says nothing."""
@@ -142,7 +140,7 @@ def _kind(path: Path, listed: WorkList) -> Kind | None:
     suffix = path.suffix.lower()
     if not path.exists():
         return "video" if suffix in VIDEOS else "image"  # whose reader says what is wrong with it
-    if not_a_file(path) or suffix in RAW or (is_image(path) and not _is_motion_jpeg(path)):
+    if not_a_file(path) or suffix in RAW or (is_image(path) and not is_motion_jpeg(path)):
         return "image"
     from triptych.style.video.packets import holds_film
 
@@ -152,14 +150,6 @@ def _kind(path: Path, listed: WorkList) -> Kind | None:
         return "image"
     listed.left_out.append((path, "holds no image or film that can be read"))
     return None
-
-
-def _is_motion_jpeg(path: Path) -> bool:
-    """Whether a file is at least three JPEGs in a row, and not several views of one photograph."""
-    with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        if data[:2] != b"\xff\xd8" or b"MPF\0" in data[: 1 << 16]:
-            return False
-        return len(list(itertools.islice(re.finditer(rb"\xff\xd9\0*\xff\xd8\xff", data), 2))) == 2
 
 
 def _in_folder(

@@ -182,7 +182,7 @@ class _Listed:
             logger.warning("the video breaks off: %s", reason(error))
         self.untimed = untimed > 0 and not self.shown
         if self.untimed:
-            interval = 1 / ((stream.average_rate or stream.guessed_rate or 25) * self.tick)
+            interval = 1 / ((stream.guessed_rate or stream.average_rate or 25) * self.tick)
             count = max(1, round(untimed / interval))
             self.shown = {round(n * interval): round(interval) for n in range(count)}
         self.counted = max(0, stream.frames - skipped)  # which mp4 and AVI do

@@ -3,6 +3,7 @@
 import logging
 import struct
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from av.video.stream import VideoStream
 
 from triptych.core.errors import reason
 from triptych.core.files import FFMPEG_FORMATS
+from triptych.style.video.motion_jpeg import is_motion_jpeg
 
 logger = logging.getLogger(__name__)
 
@@ -33,11 +35,19 @@ LONGEST_PAUSE_SECONDS = {"mpeg": 10.0, "mpegts": 10.0, "": 6 * 3600.0}
 """By format, "" for all others: what is longer is a jump to another clock."""
 
 
-def open_video(path: str | Path) -> InputContainer:
-    """A video file, open for reading, whatever its name: "a:b.mp4" is no protocol."""
+@contextmanager
+def open_video(path: str | Path) -> Iterator[InputContainer]:
+    """A video file, open for reading, whatever its name: its content says what it is."""
 
-    options = {"format_whitelist": FILM_FORMATS, "protocol_whitelist": "file"}
-    return av.open(f"file:{path}", metadata_errors="replace", options=options)
+    with open(path, "rb") as stream:
+        options = {
+            "format_whitelist": FILM_FORMATS,
+            "protocol_whitelist": "fd",
+            "fd": str(stream.fileno()),
+        }
+        form = "mjpeg" if is_motion_jpeg(Path(path)) else None  # else taken for one picture
+        with av.open("fd:", "r", form, metadata_errors="replace", options=options) as container:
+            yield container
 
 
 def holds_film(path: str | Path) -> bool:

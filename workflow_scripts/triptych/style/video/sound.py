@@ -6,7 +6,7 @@ What mp4 takes is found before a frame is painted: sound never costs the picture
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,10 @@ import av
 import av.error
 from av import AudioFrame, Packet
 from av.audio.stream import AudioStream
-from av.container import OutputContainer
+from av.container import InputContainer, OutputContainer
 from av.filter import Graph
 
+from triptych.core.errors import reason
 from triptych.style.video.packets import audio_streams, film_packets, open_video
 
 logger = logging.getLogger(__name__)
@@ -47,7 +48,8 @@ def sound_of(path: Path, origin: Fraction) -> SoundMaker | None:
         return None
 
     def make(output: OutputContainer) -> Sound:
-        source = open_video(path)
+        opened = ExitStack()
+        source = opened.enter_context(open_video(path))
         targets: dict[int, Any] = {}
         encoders: dict[int, _Encoder] = {}
         for stream in audio_streams(source):
@@ -67,7 +69,7 @@ def sound_of(path: Path, origin: Fraction) -> SoundMaker | None:
             # mp4 keeps a track's title as its handler's name.
             if title := stream.metadata.get("title") or stream.metadata.get("handler_name"):
                 target.metadata["handler_name"] = title
-        return _copied_or_encoded(source, targets, encoders, origin)
+        return _copied_or_encoded(opened, source, targets, encoders, origin)
 
     return make
 
@@ -138,6 +140,19 @@ class _Encoder:
         self._graph: Graph | None = None
         self._kind: tuple[str, int, str] | None = None
         self._end = Fraction(0)
+        self._damaged = False
+
+    def decode(self, packet: Packet) -> Iterator[Packet]:
+        """The packets that one of the source completes."""
+        try:
+            frames = packet.decode()
+        except Exception as error:  # a damaged packet may raise anything
+            if not self._damaged:
+                logger.warning("damaged sound is silence in the result: %s", reason(error))
+            self._damaged = True
+            return
+        for frame in frames:
+            yield from self.encode(frame)  # type: ignore[arg-type]
 
     def encode(self, frame: AudioFrame | None) -> Iterator[Packet]:
         """The packets that an audio frame completes; None: those that are left."""
@@ -175,35 +190,29 @@ class _Encoder:
 
 
 def _copied_or_encoded(
-    source: Any, targets: dict[int, Any], encoders: dict[int, _Encoder], origin: Fraction
+    opened: ExitStack,
+    source: InputContainer,
+    targets: dict[int, Any],
+    encoders: dict[int, _Encoder],
+    origin: Fraction,
 ) -> Sound:
 
-    with source:
+    with opened:
         try:
             for packet in film_packets(source):
                 index = packet.stream_index
                 if index in encoders:
-                    yield from _timed(_encoded(packet, encoders[index]))
+                    yield from _timed(encoders[index].decode(packet))
                 elif index in targets and packet.dts is not None:
                     yield from _timed([_moved(packet, targets[index], origin)])
-        except av.error.FFmpegError as error:
-            logger.warning("the source's sound breaks off: %s", error.strerror)
+        except Exception as error:  # a damaged file may raise anything
+            logger.warning("the source's sound breaks off: %s", reason(error))
         for stream in audio_streams(source):
             if encoder := encoders.get(stream.index):
                 # The decoder holds frames back until the end.
                 for frame in stream.decode(None):
                     yield from _timed(encoder.encode(frame))
                 yield from _timed(encoder.encode(None))
-
-
-def _encoded(packet: Packet, encoder: _Encoder) -> Iterator[Packet]:
-    try:
-        frames = packet.decode()
-    except Exception as error:  # a damaged packet may raise anything
-        logger.debug("a damaged packet of sound is silence: %s", error)
-        return
-    for frame in frames:
-        yield from encoder.encode(frame)  # type: ignore[arg-type]
 
 
 def _moved(packet: Packet, target: Any, origin: Fraction) -> Packet:
