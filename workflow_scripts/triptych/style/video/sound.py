@@ -43,8 +43,8 @@ def sound_of(path: Path, origin: Fraction) -> SoundMaker | None:
     origin: second of the source that is 0 in the output. None when there is no sound. A stream that
     cannot be decoded is left out, with a warning; one that breaks off is kept up to there.
     """
-    copied, decodable = _tried(path, origin)
-    if not copied | decodable:
+    copied, encoded = _tried(path, origin)
+    if not copied | encoded:
         return None
 
     def make(output: OutputContainer) -> Sound:
@@ -55,7 +55,7 @@ def sound_of(path: Path, origin: Fraction) -> SoundMaker | None:
         for stream in audio_streams(source):
             if stream.index in copied:
                 target = output.add_stream_from_template(stream)
-            elif stream.index in decodable:
+            elif stream.index in encoded:
                 context = stream.codec_context
                 rate = context.sample_rate if context.sample_rate in AAC_RATES else 48_000
                 target = _aac(output, rate, AAC_LAYOUTS.get(context.channels, "stereo"))
@@ -85,17 +85,13 @@ def sound_from(frames: Iterable[AudioFrame], rate: int, layout: str) -> SoundMak
 
 
 def _tried(path: Path, origin: Fraction) -> tuple[set[int], set[int]]:
-    """The streams whose packets an mp4 takes, and those that can be decoded, by their indices."""
+    """Indices of the streams that an mp4 takes as they are, and of those that can be decoded."""
 
     trials: dict[int, tuple[OutputContainer, Any]] = {}
+    refused: set[int] = set()
     decodable: set[int] = set()
     with open_video(path) as source:
         streams = {stream.index: stream for stream in audio_streams(source)}
-        for index, stream in streams.items():
-            if stream.codec_context.codec.canonical_name in SOUND_IN_MP4:
-                with suppress(Exception):
-                    trial = av.open(os.devnull, "w", format="mp4")
-                    trials[index] = trial, trial.add_stream_from_template(stream)
         with suppress(Exception):  # reading it again will tell
             for packet in film_packets(source):
                 if (index := packet.stream_index) not in streams:
@@ -103,23 +99,35 @@ def _tried(path: Path, origin: Fraction) -> tuple[set[int], set[int]]:
                 if index not in decodable:
                     with suppress(Exception):
                         decodable |= {index} if packet.decode() else set()
-                if index in trials:
-                    try:
-                        trials[index][0].mux(_moved(packet, trials[index][1], origin))
-                    except Exception as error:
-                        logger.debug("stream %d is no sound for mp4: %s", index, error)
-                        del trials[index]
+                if index in refused:
+                    continue
+                try:
+                    output, target = trials.get(index) or _trial(streams[index])
+                    trials[index] = output, target
+                    output.mux(_moved(packet, target, origin))
+                except Exception as error:
+                    logger.debug("stream %d is no sound for mp4: %s", index, error)
+                    trials.pop(index, None)
+                    refused.add(index)
         for stream in source.streams.audio:
-            if stream.index not in decodable | trials.keys():
+            if stream.codec_context is None or stream.index in refused - decodable:
                 logger.warning(
                     "%s: the sound of stream %d cannot be read (%s); it is left out",
                     path,
                     stream.index,
                     _codec(stream),
                 )
-            elif stream.index not in trials:
+            elif stream.index in refused:
                 logger.info("%s: the sound of stream %d is encoded as AAC", path, stream.index)
-    return set(trials), decodable
+    return set(trials), refused & decodable
+
+
+def _trial(stream: AudioStream) -> tuple[OutputContainer, Any]:
+    """An mp4 of a stream alone, which is thrown away. Raises what FFmpeg does if it takes none."""
+    if stream.codec_context.codec.canonical_name not in SOUND_IN_MP4:
+        raise ValueError(f"{_codec(stream)} in mp4")
+    output = av.open(os.devnull, "w", format="mp4")
+    return output, output.add_stream_from_template(stream)
 
 
 def _codec(stream: AudioStream) -> str:
