@@ -2,8 +2,10 @@
 
 import argparse
 import re
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -73,3 +75,20 @@ def test_a_name_becomes_text_that_page_table_and_terminal_can_hold():
     assert printable("caf\u00e9 \u96e8 \x1b[2J\r\n\u2066\udce9") == (
         "caf\u00e9 \u96e8 " + r"\x1b[2J\r\n\u2066\udce9"
     )
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_command_that_is_ended_removes_what_it_was_writing(tmp_path: Path, number: int) -> None:
+    program = f"""
+import os
+from triptych import cli
+from triptych.core.files import atomic_path
+def run(arguments):
+    with atomic_path({str(tmp_path / "a.mp4")!r}):
+        os.kill(os.getpid(), {int(number)})
+cli._run = run
+cli.main()
+"""
+    ended = subprocess.run([sys.executable, "-c", program])
+    assert ended.returncode == 128 + number
+    assert not list(tmp_path.iterdir())

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import av
+import av.error
 import numpy as np
 from av.video.reformatter import ColorRange, Colorspace
 
 from triptych.core.errors import reason
-from triptych.style.video.sound import SoundMaker
+from triptych.style.video.sound import Sound, SoundMaker
 
 logger = logging.getLogger(__name__)
 
@@ -75,7 +76,7 @@ class VideoWriter:
                 self._width,
                 self._height,
             )
-        self._sound = sound(self._file) if sound else iter(())
+        self._sound = _unfailing(sound(self._file)) if sound else iter(())
         self._next_sound = next(self._sound, None)
         self._held: Any = None  # the last packet, until its duration is known
 
@@ -127,7 +128,15 @@ class VideoWriter:
         while (sound := self._next_sound) is not None and sound[0] <= seconds:
             try:
                 self._file.mux(sound[1])
-                self._next_sound = next(self._sound, None)
-            except Exception as error:  # whatever sound raises, the picture goes on
+            except av.error.FFmpegError as error:
                 logger.warning("the sound ends after %.1f s: %s", sound[0], reason(error))
-                self._next_sound = None
+                self._sound = iter(())
+            self._next_sound = next(self._sound, None)
+
+
+def _unfailing(sound: Sound) -> Sound:
+    """Sound up to where anything is raised: the picture goes on."""
+    try:
+        yield from sound
+    except Exception as error:
+        logger.warning("the sound breaks off: %s", reason(error))
