@@ -118,7 +118,7 @@ def test_titles_languages_and_the_default_track_are_kept(tmp_path: Path) -> None
         output.metadata.update(title="Holiday", creation_time="2024-05-06T07:08:09.000000Z")
         output.metadata["location"] = "+48.2082+016.3738/"
         for packet in file.demux():
-            if packet.dts is not None:
+            if packet.size:
                 packet.stream = streams[packet.stream_index]
                 output.mux(packet)
     with av.open(str(as_mp4(source, tmp_path))) as file:
