@@ -198,6 +198,35 @@ def test_a_film_whose_pixels_change_their_aspect_keeps_the_shape_of_things(tmp_p
     np.testing.assert_array_equal(shown[-1], [12 <= row < 84 for row in range(96)])
 
 
+def test_each_field_of_an_interlaced_film_keeps_its_own_colours(tmp_path: Path) -> None:
+    grey = np.full((96, 128, 3), 120, np.uint8)
+    moved = grey.copy()
+    moved[16:80, 32:96] = (220, 60, 60)
+    woven = grey.copy()
+    woven[1::2] = moved[1::2]
+    fields = [
+        av.VideoFrame.from_ndarray(np.ascontiguousarray(field), "rgb24").to_ndarray(
+            format="yuv420p"
+        )
+        for field in (grey[::2], moved[1::2])
+    ]
+    planes = np.empty((144, 128), np.uint8)
+    for first, last, width in ((0, 48, 128), (48, 60, 64), (60, 72, 64)):  # of Y, U and V
+        rows = [field[first:last].reshape(-1, width) for field in fields]
+        planes[2 * first : 2 * last] = np.stack(rows, 1).reshape(2 * (last - first), 128)
+    with av.open(str(tmp_path / "a.mpg"), "w") as file:
+        options = {"flags": "+ilme+ildct", "b": "20M", "qmin": "1"}
+        stream = file.add_stream("mpeg2video", rate=25, options=options)
+        stream.width, stream.height, stream.pix_fmt = 128, 96, "yuv420p"
+        for _ in range(3):
+            file.mux(stream.encode(av.VideoFrame.from_ndarray(planes, "yuv420p")))
+        file.mux(stream.encode(None))
+    shown = next(read_frames(probe(tmp_path / "a.mpg")))[0]
+    away = np.ones((96, 128), bool)
+    away[12:84, [*range(28, 36), *range(92, 100)]] = away[12:20] = away[76:84] = False
+    assert np.abs(shown.astype(int) - woven)[away].max() < 16
+
+
 @pytest.mark.parametrize("name", ["a.h264", "a.hevc", "a.m2v"])
 def test_bare_streams_have_all_their_frames_in_the_order_of_showing(
     tmp_path: Path, name: str

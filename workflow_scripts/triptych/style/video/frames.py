@@ -19,7 +19,7 @@ from triptych.style.video.packets import (
     decoded_frames,
     open_video,
     orientation,
-    picture_stream,
+    picture_streams,
 )
 
 UNSPECIFIED = 2
@@ -46,8 +46,9 @@ def read_frames(info: VideoInfo) -> Iterator[tuple[np.ndarray, int]]:
         for frame in decoded_frames(container):
             stamp = frame.pts if frame.pts is not None else frame.dts
             number = _matched(info.stamps, stamp, number + 1)
-            if not graphs and (stream := picture_stream(container)) is not None:
-                aspect = stream.codec_context.sample_aspect_ratio or Fraction(1)
+            if not graphs:
+                context = picture_streams(container)[0].codec_context
+                aspect = context.sample_aspect_ratio or Fraction(1)
             if (kind := (*_colours(frame), *orientation(frame))) not in graphs:
                 graphs[kind] = _graph(frame, kind, info, aspect)
             graphs[kind].push(frame)
@@ -78,6 +79,7 @@ def _graph(frame: VideoFrame, kind: Kind, info: VideoInfo, aspect: Fraction) -> 
             h=f"max(1,round(ih*{smaller}))",
             eval="frame",
             flags="bilinear",
+            interl="-1",  # each field has its own colours
             in_color_matrix=matrix,
         ),
         graph.add("format", "rgb24"),

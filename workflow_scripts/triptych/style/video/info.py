@@ -21,7 +21,7 @@ from triptych.style.video.packets import (
     film_packets,
     open_video,
     orientation,
-    picture_stream,
+    picture_streams,
 )
 
 logger = logging.getLogger(__name__)
@@ -91,8 +91,11 @@ def probe(path: str | Path) -> VideoInfo:
         raise InputError(f"{path} is {odd}")
     try:
         with open_video(path) as container:
-            if (stream := picture_stream(container)) is None:
+            if not (streams := picture_streams(container)):
                 raise InputError(f"{path} holds no picture stream; a video file is expected")
+            stream, *others = streams
+            if others:
+                logger.warning("%s: of %d films in one, the first is painted", path, len(streams))
             listed = _Listed(container, stream)
             rates = [rate for rate in (stream.average_rate, stream.base_rate) if rate]
             pixel_aspect = stream.sample_aspect_ratio or Fraction(1)

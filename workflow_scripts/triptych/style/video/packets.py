@@ -55,16 +55,16 @@ def holds_film(path: str | Path) -> bool:
 
     try:
         with open_video(path) as container:
-            return picture_stream(container) is not None
+            return bool(picture_streams(container))
     except Exception:  # a damaged file may raise anything
         return False
 
 
-def picture_stream(container: InputContainer) -> VideoStream | None:
-    """The first stream of pictures that is no cover."""
+def picture_streams(container: InputContainer) -> list[VideoStream]:
+    """The streams of pictures that are no covers, of which the first is painted."""
     cover = Disposition.attached_pic
-    streams = (one for one in container.streams.video if not one.disposition & cover)
-    return next((one for one in streams if one.codec_context is not None), None)
+    streams = [one for one in container.streams.video if not one.disposition & cover]
+    return [one for one in streams if one.codec_context is not None]
 
 
 def audio_streams(container: InputContainer) -> list[AudioStream]:
@@ -84,7 +84,7 @@ def film_packets(container: InputContainer) -> Iterator[Packet]:
     ends: dict[int, float] = {}
     shifts: dict[int, float] = {}
     newest = 0.0
-    for packet in container.demux([picture_stream(container), *audio_streams(container)]):
+    for packet in container.demux([picture_streams(container)[0], *audio_streams(container)]):
         if not packet.size:
             continue
         index, tick = packet.stream_index, float(packet.time_base)
@@ -109,8 +109,7 @@ def film_packets(container: InputContainer) -> Iterator[Packet]:
 def decoded_frames(container: InputContainer) -> Iterator[VideoFrame]:
     """The frames of the first picture stream that can be decoded, in the order of showing."""
 
-    stream = picture_stream(container)
-    assert stream is not None
+    stream = picture_streams(container)[0]
     stream.thread_type = "AUTO"
     packets = (one for one in film_packets(container) if one.stream_index == stream.index)
     packet: Packet | None
