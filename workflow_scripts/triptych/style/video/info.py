@@ -97,12 +97,6 @@ def probe(path: str | Path) -> VideoInfo:
             if others:
                 logger.warning("%s: of %d films in one, the first is painted", path, len(streams))
             listed = _Listed(container, stream)
-            rates = [rate for rate in (stream.average_rate, stream.base_rate) if rate]
-            pixel_aspect = stream.sample_aspect_ratio or Fraction(1)
-            tags = dict(container.metadata)
-            ordered = listed.untimed or (
-                container.format.name == "avi" and stream.codec_context.has_b_frames
-            )
     except InputError:
         raise
     except Exception as error:  # a damaged file may raise anything
@@ -115,7 +109,7 @@ def probe(path: str | Path) -> VideoInfo:
         first = next(decoded_frames(container), None)
     if first is None:
         raise unreadable(path, listed.counted)
-    width, height = first.width, first.height
+    width, height, pixel_aspect = first.width, first.height, listed.pixel_aspect
     if orientation(first)[0]:
         width, height, pixel_aspect = height, width, 1 / pixel_aspect
     if curve := HDR.get(first.color_trc):
@@ -127,7 +121,7 @@ def probe(path: str | Path) -> VideoInfo:
         )
     stamps = tuple(sorted(listed.shown))
     starts = tuple(stamp - round(listed.begins / listed.tick) for stamp in stamps)
-    fps, variable = _rate(starts, listed.tick, rates)
+    fps, variable = _rate(starts, listed.tick, listed.rates)
     if listed.untimed:
         logger.warning(
             "%s: a bare stream without times; each frame is shown for 1/%s s", path, float(fps)
@@ -147,9 +141,9 @@ def probe(path: str | Path) -> VideoInfo:
         starts=starts,
         end=end,
         interval=interval,
-        stamps=() if ordered else stamps,
+        stamps=() if listed.in_order else stamps,
         sound=listed.sound,
-        tags=tags,
+        tags=listed.tags,
     )
 
 
@@ -157,14 +151,17 @@ class _Listed:
     """Contents of an open film, from its packets.
 
     `shown` are the pictures' times and durations in ticks of `tick` seconds, `untimed` whether the
-    file doesn't tell them; `last` is the last picture's duration, `counted` how many the header
-    promises, 0 if it doesn't; `sound` codec and seconds of the first sound; `begins` the film's
-    first second.
+    file doesn't tell them, `in_order` whether frames take them one after the other; `last` is the
+    last picture's duration, `counted` how many the header promises, 0 if it doesn't; `rates` are
+    those it states, `sound` codec and seconds of the first sound, `begins` the film's first second.
     """
 
     def __init__(self, container: InputContainer, stream: VideoStream) -> None:
 
         self.tick = stream.time_base or Fraction(1)
+        self.rates = [rate for rate in (stream.average_rate, stream.base_rate) if rate]
+        self.pixel_aspect = stream.sample_aspect_ratio or Fraction(1)
+        self.tags = dict(container.metadata)
         self.shown: dict[int, int] = {}
         audio = audio_streams(container)[:1]
         skipped, untimed = 0, 0  # pictures before an edit list's begin; ticks without a time
@@ -188,6 +185,8 @@ class _Listed:
             interval = 1 / ((stream.guessed_rate or stream.average_rate or 25) * self.tick)
             count = max(1, round(untimed / interval))
             self.shown = {round(n * interval): round(interval) for n in range(count)}
+        reordered = container.format.name == "avi" and stream.codec_context.has_b_frames
+        self.in_order = self.untimed or reordered
         self.counted = max(0, stream.frames - skipped)  # which mp4 and AVI do
         final = max(self.shown, default=0)
         decoded = next(reversed(self.shown), 0)  # last, which isn't shown last behind B-frames
