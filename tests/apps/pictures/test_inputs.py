@@ -63,7 +63,8 @@ def test_of_a_folder_every_file_is_painted_or_listed_once_with_why(capsys):
         "song.mp3": b"ID3" + bytes(40),
         "empty.png": b"",
     }
-    Path("in/more").mkdir(parents=True)
+    for name in ("more", "@eaDir"):
+        Path("in", name).mkdir(parents=True)
     for name, content in {**painted, **left_out, ".hidden": b"", "Thumbs.db": b""}.items():
         Path("in", name).write_bytes(content)
     Path("in/gone.jpg").symlink_to("nowhere")

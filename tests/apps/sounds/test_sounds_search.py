@@ -41,7 +41,8 @@ def paths(index: Index) -> list[str]:
 
 
 def test_all_kinds_are_found_below_the_folder_and_nothing_hidden(folder):
-    write_sound(folder / ".trash" / "old.wav", "low")
+    for system in (".trash", "@eaDir"):
+        write_sound(folder / system / "old.wav", "low")
     shutil.copy(folder / "middle.ogg", folder / "._middle.ogg")
     (folder / "middle.ogg").rename(folder / "without suffix")
     expected = ["UPPER.MP3", "a low one.wav", "deep/er/high.flac", "without suffix"]

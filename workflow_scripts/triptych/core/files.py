@@ -9,7 +9,7 @@ import stat
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # downloads need this module and no pandas
@@ -26,6 +26,15 @@ open what they list."""
 
 PARTIAL = ".partial-"
 """Prefix of temporary files and folders; safe to delete."""
+
+SYSTEM_FOLDERS = {"__macosx", "@eadir", "#recycle", "$recycle.bin", "system volume information"}
+"""Folders in which systems keep thumbnails and what was deleted, in lower case; those whose names
+begin with a dot are hidden anyway."""
+
+
+def is_hidden(path: PurePath) -> bool:
+    """Whether a path, relative to the folder that a person named, is hidden or a system's own."""
+    return any(part.startswith(".") or part.lower() in SYSTEM_FOLDERS for part in path.parts)
 
 
 @contextmanager

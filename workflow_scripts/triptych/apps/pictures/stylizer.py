@@ -11,6 +11,7 @@ from triptych.core.errors import InputError, error_message
 from triptych.core.progress import Progress
 from triptych.style.data.enlarging import enlarged, resized
 from triptych.style.data.image_files import (
+    ABOUT,
     MOST_PIXELS,
     Planes,
     check_target,
@@ -91,10 +92,11 @@ class Stylizer:
             )
         check_target(item.target, *sides)
         photograph, alpha = planes(image)
+        about = image.info.get(ABOUT, {})
         del image
         if sides != (height, width):
             photograph, alpha = resized(photograph, alpha, *sides)
-        write_planes(item.target, self.stylised(photograph[None], alpha)[0], alpha)
+        write_planes(item.target, self.stylised(photograph[None], alpha)[0], alpha, about)
 
     def stylised(self, photographs: Planes, alpha: Planes | None = None) -> Planes:
         """Photographs [N, 3, H, W] painted, enlarged, with the colours and strength asked for.

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from triptych.core.errors import InputError
-from triptych.core.files import not_a_file
+from triptych.core.files import is_hidden, not_a_file
 from triptych.style.data.image_files import FORMATS, NOT_READ, RAW, SUFFIXES, is_image
 from triptych.style.video.motion_jpeg import is_motion_jpeg
 
@@ -127,7 +127,7 @@ def _expanded(entry: Path, output: Path, listed: WorkList) -> Iterator[Path]:
         return
     unsaid = {output.resolve(), output.resolve().with_name(f"{output.name}.unfinished")}
     for path in paths:
-        if path.name.startswith(".") or path.name.lower() in SYSTEM_FILES:
+        if is_hidden(Path(path.name)) or path.name.lower() in SYSTEM_FILES:
             continue
         if not path.is_dir():
             yield path

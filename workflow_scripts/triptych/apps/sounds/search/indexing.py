@@ -24,7 +24,7 @@ from triptych.audio.data.decoding import (
     stream_audio,
 )
 from triptych.audio.data.sound_bytes import SUFFIXES, may_be_sound
-from triptych.core.files import not_a_file, sha256_of
+from triptych.core.files import is_hidden, not_a_file, sha256_of
 from triptych.core.progress import Progress
 
 if TYPE_CHECKING:
@@ -73,13 +73,13 @@ def sound_files(folder: Path, unread: list[str] | None = None) -> list[str]:
             folders.clear()
             continue
         visited.add((about.st_dev, about.st_ino))
-        visible = [name for name in folders if not name.startswith(".")]
+        visible = [name for name in folders if not is_hidden(Path(name))]
         folders[:] = sorted(
             visible, key=lambda name: (os.path.islink(os.path.join(where, name)), name)
         )
         for name in names:
             path = Path(where, name)
-            if name.startswith("."):
+            if is_hidden(Path(name)):
                 continue
             if _is_sound(path):
                 paths.append(path.relative_to(folder).as_posix())
