@@ -24,7 +24,7 @@ from av.filter import Graph
 from av.stream import Disposition
 
 from triptych.audio.data.sound_bytes import ByteRange, avi_seconds, links, wav_data
-from triptych.core.errors import InputError, reason
+from triptych.core.errors import InputError
 from triptych.core.files import FFMPEG_FORMATS, not_a_file
 
 logger = logging.getLogger(__name__)
@@ -104,7 +104,7 @@ def stream_audio(
         raise
     except Exception as error:  # a damaged file may raise anything
         name = "a shard's clip" if isinstance(source, ByteRange) else source
-        raise AudioProblem(f"{name}: damaged, cannot be decoded ({reason(error)})") from error
+        raise AudioProblem(f"{name}: damaged, cannot be decoded ({_words(error)})") from error
 
 
 def _stream(source: Source, start_seconds: float, seconds: float | None) -> Iterator[np.ndarray]:
@@ -147,7 +147,7 @@ def opened(source: Source) -> Iterator["Sound"]:
         except IsADirectoryError:
             raise AudioProblem(f"{source}: a folder, where a sound file is expected") from None
         except OSError as error:
-            raise AudioProblem(f"{source}: {reason(error)}") from error
+            raise AudioProblem(f"{source}: {_words(error)}") from error
         size = os.fstat(stream.fileno()).st_size
         with _opened(ByteRange(stream, 0, size), str(source)) as sound:
             yield sound
@@ -231,7 +231,11 @@ def _why_unreadable(stream: ByteRange, error: Exception) -> str:
         return "an empty file (0 bytes)"
     if all(32 <= byte < 127 or byte in b"\t\r\n" for byte in start):
         return f"not sound that can be read but a text, which begins {start.decode()!r}"
-    return f"not sound that can be read: {reason(error)}"
+    return f"not sound that can be read: {_words(error)}"
+
+
+def _words(error: Exception) -> str:
+    return str(getattr(error, "strerror", None) or error or type(error).__name__)
 
 
 class Sound:
@@ -456,7 +460,7 @@ class Sound:
             except Exception as error:
                 if self._format not in BARE or (duration := self._seconds(packet)):
                     self._failed = (self._failed or 0.0) + duration
-                    self._reason = f" ({reason(error)})"
+                    self._reason = f" ({_words(error)})"
 
     def _time(self, packet: Packet) -> float:
         """Seconds behind the sound's beginning by the container's clock."""
@@ -473,7 +477,7 @@ class Sound:
                 return
             except Exception as error:
                 self._failed, self._unread = self._failed or 0.0, True
-                self._reason = f" ({reason(error)})"
+                self._reason = f" ({_words(error)})"
                 packets, failures = self.container.demux(self.stream), failures + 1
                 continue
             if packet is None:
