@@ -31,5 +31,5 @@ def test_a_legend_is_no_wider_than_its_figure_and_leaves_the_panels_their_room(p
     figure.canvas.draw()
     (legend,) = figure.legends
     box = legend.get_window_extent()
-    assert 0 <= box.x0 and box.x1 <= figure.bbox.width
+    assert box.x0 >= 0 and box.x1 <= figure.bbox.width
     assert all(panel.get_position().height > 0.3 for panel in axes)
