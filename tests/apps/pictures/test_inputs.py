@@ -163,14 +163,14 @@ def test_a_file_that_was_made_meanwhile_stays(monkeypatch, capsys):
 
 @pytest.mark.parametrize("where", ["holds_film", "probe"])
 def test_whatever_looking_into_a_film_raises_is_that_films_problem(where, monkeypatch, capsys):
-    from triptych.style.video import info, transfer
+    from triptych.style.video import packets, transfer
 
     def failing(path: Path) -> bool:
         if "bad" in str(path):
             raise IndexError("list index out of range")
         return real(path)
 
-    module = info if where == "holds_film" else transfer
+    module = packets if where == "holds_film" else transfer
     real = getattr(module, where)
     monkeypatch.setattr(module, where, failing)
     write_film("bad.mp4")

@@ -20,6 +20,13 @@ if TYPE_CHECKING:  # downloads need this module and no pandas
 
 INFRASTRUCTURE = True
 
+FFMPEG_FORMATS = (
+    "aac,ac3,eac3,aiff,amr,amrnb,amrwb,ape,asf,au,avi,caf,flac,flv,matroska,mov,mp3,mpeg,mpegts,"
+    "ogg,tta,w64,wav,wv,mxf,dsf,iff,nistsphere,dts,dtshd,mpc,mpc8,tak,voc,rm"
+)
+"""Formats of sounds and films, by FFmpeg's names. Playlists are not among them: they would have it
+open what they list."""
+
 PARTIAL = ".partial-"
 """Prefix of temporary files and folders; safe to delete."""
 

@@ -13,6 +13,7 @@ from triptych.core.errors import InputError, error_message
 from triptych.core.files import PARTIAL, Results, clear_partial, is_hidden, not_a_file
 from triptych.style.data.image_files import FORMATS, NOT_READ, RAW, READ, SUFFIXES, is_image
 from triptych.style.metadata import PAINTED, is_marked
+from triptych.style.video.motion_jpeg import is_motion_jpeg
 
 VIDEOS = {".mp4", ".mov", ".m4v", ".mkv", ".avi", ".webm", ".mpg", ".mpeg", ".wmv", ".3gp"}
 """Suffixes of films, in lower case: for files that are damaged, whose content says nothing."""
@@ -164,9 +165,9 @@ def _kind(path: Path, listed: WorkList) -> Kind | None:
     suffix = path.suffix.lower()
     if not os.path.exists(path):
         return "video" if suffix in VIDEOS else "image"  # whose reader says what is wrong with it
-    if not_a_file(path) or suffix in RAW or is_image(path):
+    if not_a_file(path) or suffix in RAW or (is_image(path) and not is_motion_jpeg(path)):
         return "image"
-    from triptych.style.video.info import holds_film
+    from triptych.style.video.packets import holds_film
 
     if holds_film(path) or suffix in VIDEOS:
         return "video"
@@ -184,7 +185,7 @@ def _painted(path: Path, kind: Kind) -> bool:
         if kind == "image":
             with path.open("rb") as stream, Image.open(stream, formats=READ) as image:
                 return is_marked(image)
-        from triptych.style.video.info import open_video
+        from triptych.style.video.packets import open_video
 
         with open_video(path) as film:
             return PAINTED in film.metadata.get("comment", "")

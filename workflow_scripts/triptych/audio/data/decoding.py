@@ -25,18 +25,13 @@ from av.stream import Disposition
 
 from triptych.audio.data.sound_bytes import ByteRange, avi_seconds, links, wav_data
 from triptych.core.errors import InputError
-from triptych.core.files import not_a_file
+from triptych.core.files import FFMPEG_FORMATS, not_a_file
 
 logger = logging.getLogger(__name__)
 
 SAMPLE_RATE = 32_000
 """Hz of everything behind the decoder: the rate at which PaSST was trained."""
 
-FORMATS = (
-    "aac,ac3,eac3,aiff,amr,amrnb,amrwb,ape,asf,au,avi,caf,flac,flv,matroska,mov,mp3,mpeg,mpegts,"
-    "ogg,tta,w64,wav,wv,mxf,dsf,iff,nistsphere,dts,dtshd,mpc,mpc8,tak,voc,rm"
-)
-"""FFmpeg's names. Playlists are not among them: they would have it open what they list."""
 SOUGHT = ("aiff", "au", "caf", "flac", "matroska,webm", "mov,mp4,m4a,3gp,3g2,mj2", "w64", "wav")
 """Formats in which a jump lands where it should. Others are walked through, undecoded."""
 BARE = ("aac", "ac3", "amr", "amrnb", "amrwb", "dts", "dtshd", "eac3", "mp3")
@@ -163,7 +158,7 @@ def _opened(stream: ByteRange, name: str) -> Iterator["Sound"]:
     whole, *others = links(stream)
     whole, stated_seconds = wav_data(whole)
     stated_seconds = stated_seconds or avi_seconds(whole)
-    options = {"format_whitelist": FORMATS, "protocol_whitelist": "none"}
+    options = {"format_whitelist": FFMPEG_FORMATS, "protocol_whitelist": "none"}
     whole.seek(0)
     try:
         container = av.open(
@@ -198,7 +193,7 @@ def _sounding(source: ByteRange) -> set[int]:
     """Numbers of the tracks that aren't silent in a file's first seconds."""
     heard: set[int] = set()
     part = source.part(0, source.size)  # which another decoder reads from
-    options = {"format_whitelist": FORMATS, "protocol_whitelist": "none"}
+    options = {"format_whitelist": FFMPEG_FORMATS, "protocol_whitelist": "none"}
     try:
         with av.open(part, "r", metadata_errors="replace", options=options) as container:
             waiting = {one.index for one in container.streams.audio}
