@@ -35,6 +35,7 @@ GROUPS = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return the exit code (2 for input that cannot be used)."""
+    os.environ["MPLBACKEND"] = "agg"  # a notebook's is no backend of this environment
     with redirect_stdout(_Printable(sys.stdout)), redirect_stderr(_Printable(sys.stderr)):
         try:
             try:

@@ -1,7 +1,9 @@
 """Preparation of a run: config, sources of downloads, the studies, digests of code."""
 
 import os
+import signal
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,6 +49,14 @@ class Planned(NamedTuple):
     shipped: str
 
 
+def _end_with_terminal() -> None:
+    """Let a lost terminal (SIGHUP) end Snakemake as SIGTERM does, which leaves no lock; not under
+    nohup, which ignores it."""
+    with suppress(ValueError):  # in another thread than the main one
+        if signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:
+            signal.signal(signal.SIGHUP, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+
+
 def plan(
     config: Mapping[str, Any], source: Path, files: Sequence[str | Path], main: bool
 ) -> Planned:
@@ -76,6 +86,8 @@ def plan(
     # begin with this link, so that another clone or wheel with the same files makes nothing stale.
     here = source == Path.cwd()
     os.environ["PYTHONPATH"] = python_path()
+    os.environ["MPLBACKEND"] = "agg"  # that of a notebook is in no environment of jobs
+    _end_with_terminal()
     os.environ[SNAKEMAKE] = this_process()
     os.environ[RESUME] = config["resume"]
     scale = scale_of(config, source)

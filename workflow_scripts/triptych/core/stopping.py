@@ -21,7 +21,7 @@ SCHEDULERS = frozenset(
 )
 """Variables of SLURM, LSF, PBS, Grid Engine, Flux and OAR in jobs whose time they limit."""
 
-SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGHUP)
 
 
 class Stopped(SystemExit):
@@ -48,8 +48,9 @@ class Stop(Protocol):
 
 
 class StopRequest:
-    """Turns SIGTERM, SIGINT, SIGUSR1 and a time limit into `reason`.
+    """Turns SIGTERM, SIGINT, SIGUSR1, SIGHUP and a time limit into `reason`.
 
+    A SIGHUP that is ignored, as under nohup, stays so.
     limit_minutes: the scheduler's time limit for this job, counted from now, or None.
     """
 
@@ -60,7 +61,8 @@ class StopRequest:
             seconds = 60 * limit_minutes
             self._deadline = time.monotonic() + max(0.5 * seconds, seconds - MARGIN_SECONDS)
         for number in SIGNALS:
-            signal.signal(number, self._catch)
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, self._catch)
 
     @property
     def reason(self) -> str | None:
@@ -71,6 +73,26 @@ class StopRequest:
 
     def _catch(self, number: int, frame: FrameType | None) -> None:
         self._signal = signal.Signals(number).name
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let a signal for which this process has a handler end the block, too: by Interrupted, after
+    that handler. For waits that may never end; only in the main thread."""
+    handlers = {number: signal.getsignal(number) for number in SIGNALS}
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        handlers[signal.Signals(number)](number, frame)  # type: ignore[operator,misc]
+        raise Interrupted(signal.Signals(number).name)
+
+    caught = [number for number, handler in handlers.items() if callable(handler)]
+    try:
+        for number in caught:
+            signal.signal(number, interrupt)
+        yield
+    finally:
+        for number in caught:
+            signal.signal(number, handlers[number])
 
 
 @contextmanager
