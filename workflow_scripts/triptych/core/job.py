@@ -100,7 +100,7 @@ def job(snakemake: Any) -> Iterator[None]:
     log = Path(snakemake.log[0])
     rule = own_rule(log)
     record = _beside(log, "provenance").with_suffix(".json")
-    lock = _beside(log, "leases").with_suffix("")
+    lock = lock_of(log)
     params = dict(snakemake.params.items())
     with ExitStack() as stack:
         logs = [stack.enter_context(_log(log, "w"))]
@@ -205,6 +205,11 @@ def own_rule(log: Path | str) -> str:
     A workflow that uses this one as a module may have renamed the rule.
     """
     return str(log).rpartition(LOGS)[2].partition("/")[0]
+
+
+def lock_of(log: Path) -> Path:
+    """The folder of a job's lock, by its log."""
+    return _beside(log, "leases").with_suffix("")
 
 
 def _beside(log: Path, folder: str) -> Path:

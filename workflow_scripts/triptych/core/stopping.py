@@ -24,6 +24,10 @@ SCHEDULERS = frozenset(
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGHUP)
 
 
+SAVED = "after saving; run again to resume"
+"""How the message of a job ends that was stopped."""
+
+
 class Stopped(SystemExit):
     """A job has saved its state because of a request to stop."""
 
@@ -32,7 +36,7 @@ class Stopped(SystemExit):
         self.reason = reason
 
     def __str__(self) -> str:
-        return f"stopped by {self.reason} after saving; run again to resume"
+        return f"stopped by {self.reason} {SAVED}"
 
 
 class Interrupted(Exception):

@@ -178,7 +178,9 @@ def _commit(source: Path) -> dict[str, Any]:
     user's, whose monitor of files is not run.
     """
     reading = ("-c", "safe.directory=*", "-c", "core.fsmonitor=false", "--no-optional-locks")
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")} | {"LC_ALL": "C"}
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")} | {
+        "LC_ALL": "C"
+    }
 
     def git(*arguments: str) -> str:
         done = subprocess.run(
@@ -198,7 +200,7 @@ def _commit(source: Path) -> dict[str, Any]:
             if source.samefile(git("rev-parse", "--show-toplevel")):
                 commit = git("rev-parse", "--verify", "HEAD")
                 return {"commit": commit, "clean": not git("status", "--porcelain")}
-            why = f"{source} is no checkout"
+            why = "the workflow's folder is no checkout of its own"
         except (OSError, subprocess.CalledProcessError) as error:
             said = getattr(error, "stderr", "") or str(error)
             why = f"git says: {said.strip().splitlines()[0]}"
