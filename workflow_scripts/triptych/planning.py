@@ -4,6 +4,7 @@ import os
 import signal
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from getpass import getuser
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,6 +50,15 @@ class Planned(NamedTuple):
     shipped: str
 
 
+def _name_user() -> None:
+    """Give a user without a name, as of `docker run --user 1234`, one that Snakemake and PyTorch
+    find."""
+    try:
+        getuser()
+    except (KeyError, OSError):
+        os.environ["USER"] = str(os.getuid())
+
+
 def _end_with_terminal() -> None:
     """Let a lost terminal (SIGHUP) end Snakemake as SIGTERM does, which leaves no lock; not under
     nohup, which ignores it."""
@@ -87,6 +97,7 @@ def plan(
     here = source == Path.cwd()
     os.environ["PYTHONPATH"] = python_path()
     os.environ["MPLBACKEND"] = "agg"  # that of a notebook is in no environment of jobs
+    _name_user()
     _end_with_terminal()
     os.environ[SNAKEMAKE] = this_process()
     os.environ[RESUME] = config["resume"]
