@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from getpass import getuser
 from pathlib import Path
+from types import FrameType
 from typing import Any, NamedTuple
 
 from triptych.core.config import (
@@ -62,9 +63,16 @@ def _name_user() -> None:
 def _end_with_terminal() -> None:
     """Let a lost terminal (SIGHUP) end Snakemake as SIGTERM does, which leaves no lock; not under
     nohup, which ignores it."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_IGN)
+        if os.getsid(0) == os.getpid():  # the kernel tells its jobs when this process has ended
+            os.killpg(0, number)
+        os.kill(os.getpid(), signal.SIGTERM)
+
     with suppress(ValueError):  # in another thread than the main one
         if signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:
-            signal.signal(signal.SIGHUP, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+            signal.signal(signal.SIGHUP, end)
 
 
 def plan(
