@@ -7,10 +7,12 @@ run sees what an unbroken one would have seen.
 import functools
 import hashlib
 import logging
+import multiprocessing
 import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
+from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import NamedTuple
 
@@ -168,9 +170,9 @@ def load(batches: Batches, steps: range, workers: int, pin: bool) -> Iterator[Ba
         prefetch_factor=PREFETCHED,
         pin_memory=pin,
         timeout=PATIENCE,
-        worker_init_fn=_outlive_signals,
+        worker_init_fn=functools.partial(_outlive_signals, closing := multiprocessing.Event()),
     )
-    return _read_ahead(iter(loader), readers)
+    return _read_ahead(iter(loader), readers, closing)
 
 
 def _readers_with_room(batch_bytes: int) -> int:
@@ -181,23 +183,31 @@ def _readers_with_room(batch_bytes: int) -> int:
     return max(0, free.f_bavail * free.f_frsize // batch_bytes - 1) // PREFETCHED
 
 
-def _read_ahead(source: Iterator[Batch], readers: int) -> Iterator[Batch]:
+def _read_ahead(source: Iterator[Batch], readers: int, closing: Event) -> Iterator[Batch]:
     """Batches of processes. They may fail to hand one over without a word."""
-    while True:
-        try:
+    try:
+        while True:
             with interruptible():
                 batch = next(source, None)
-        except RuntimeError as error:  # time-outs, processes that were killed
-            raise InputError(
-                f"{readers} processes that read recordings ahead failed ({error}). The training "
-                "resumes from its checkpoint; with audio.stages.common.workers: 0 it needs none"
-            ) from error
-        if batch is None:
-            return
-        yield batch
+            if batch is None:
+                return
+            yield batch
+    except RuntimeError as error:  # time-outs, processes that were killed
+        raise InputError(
+            f"{readers} processes that read recordings ahead failed ({error}). The training "
+            "resumes from its checkpoint; with audio.stages.common.workers: 0 it needs none"
+        ) from error
+    finally:
+        closing.set()
 
 
-def _outlive_signals(worker: int) -> None:
-    """A scheduler signals every process of a job; the training must save before its readers end."""
+def _outlive_signals(closing: Event, worker: int) -> None:
+    """A scheduler signals every process of a job; the training must save before its readers end.
+    One that hangs ends by a signal after that."""
+
+    def end(number: int, frame: object) -> None:
+        if closing.is_set():
+            os._exit(0)
+
     for number in SIGNALS:
-        signal.signal(number, signal.SIG_IGN)
+        signal.signal(number, end)
