@@ -154,24 +154,29 @@ from triptych.core.job import job
 with job(SimpleNamespace(log=["results/logs/a/b.log"], input=[], output=[], wildcards={},
                          params={}, threads=1)):
     for number in range(5):
-        print("line", number, flush=True)
+        print("line \u266b", number, flush=True)
 """
 
 
-def test_once_the_terminal_is_gone_the_log_goes_on_and_the_job_ends_well(tmp_path):
+@pytest.mark.parametrize("gone", [True, False])
+def test_a_terminal_that_is_gone_or_shows_less_ends_neither_the_log_nor_the_job(tmp_path, gone):
+    """tqdm#1033"""
     reading, writing = os.pipe()
-    os.close(reading)
+    if gone:
+        os.close(reading)
     done = subprocess.run(
         [sys.executable, "-c", LOST_TERMINAL],
         cwd=tmp_path,
         stdout=writing,
         stderr=writing,
-        env={**os.environ, "PYTHONPATH": str(LIBRARY)},
+        env={**os.environ, "PYTHONPATH": str(LIBRARY), "PYTHONIOENCODING": "ascii"},
     )
     os.close(writing)
+    if not gone:
+        os.close(reading)
     assert done.returncode == 0
     assert (tmp_path / "results/logs/a/b.log").read_text().splitlines() == [
-        f"line {number}" for number in range(5)
+        f"line \u266b {number}" for number in range(5)
     ]
 
 
