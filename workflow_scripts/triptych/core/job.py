@@ -64,16 +64,21 @@ def _add(log: IO[str], text: str) -> None:
 
 
 def _tell(terminal: IO[str], text: str) -> None:
-    """Write to a terminal what it can show. One that is gone becomes the null device: what its
-    buffer still held would else make the exit code 120."""
+    """Write to a terminal what it can show, if it is still there."""
     try:
         terminal.write(text)
         terminal.flush()
     except OSError:
-        with suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), terminal.fileno())
+        silence(terminal)
     except ValueError:  # its encoding lacks a character; it is closed
         pass
+
+
+def silence(terminal: IO[str]) -> None:
+    """Make a terminal that is gone the null device: what its buffer still held would else make the
+    exit code 120."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), terminal.fileno())
 
 
 @contextmanager

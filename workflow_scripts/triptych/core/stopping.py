@@ -23,7 +23,6 @@ SCHEDULERS = frozenset(
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGHUP)
 
-
 SAVED = "after saving; run again to resume"
 """How the message of a job ends that was stopped."""
 

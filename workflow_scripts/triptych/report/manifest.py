@@ -178,9 +178,7 @@ def _commit(source: Path) -> dict[str, Any]:
     user's, whose monitor of files is not run.
     """
     reading = ("-c", "safe.directory=*", "-c", "core.fsmonitor=false", "--no-optional-locks")
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")} | {
-        "LC_ALL": "C"
-    }
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
 
     def git(*arguments: str) -> str:
         done = subprocess.run(
@@ -189,7 +187,7 @@ def _commit(source: Path) -> dict[str, Any]:
             check=True,
             encoding="utf-8",
             errors="backslashreplace",
-            env=environment,
+            env={**environment, "LC_ALL": "C"},
         )
         return done.stdout.strip()
 
@@ -203,5 +201,5 @@ def _commit(source: Path) -> dict[str, Any]:
             why = "the workflow's folder is no checkout of its own"
         except (OSError, subprocess.CalledProcessError) as error:
             said = getattr(error, "stderr", "") or str(error)
-            why = f"git says: {said.strip().splitlines()[0]}"
+            why = f"git says: {said.strip().partition(chr(10))[0]}"
     return {"commit": None, "clean": False, "why_no_commit": why}
