@@ -32,9 +32,10 @@ rule audio_pretrain:
     retries: RETRIES
     conda:
         "../envs/audio.yaml"
-    threads: 1 + AUDIO.config["stages"]["common"]["workers"]
+    threads: 1 + machine_of(AUDIO.config, "pretraining")["workers"]
     resources:
         **cluster(mem_mb=26000, minutes=2940),
+        **machine_of(AUDIO.config, "pretraining"),
         gpu=GPU,
     params:
         runs=module_param(AUDIO.rows("pretrained")),
@@ -74,9 +75,10 @@ rule audio_finetune:
     retries: RETRIES
     conda:
         "../envs/audio.yaml"
-    threads: 1 + AUDIO.config["stages"]["common"]["workers"]
+    threads: 1 + machine_of(AUDIO.config, "finetuning")["workers"]
     resources:
         **cluster(mem_mb=26000, minutes=240),
+        **machine_of(AUDIO.config, "finetuning"),
         gpu=GPU,
     params:
         runs=module_param(AUDIO.rows("finetuned")),

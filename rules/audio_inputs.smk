@@ -1,6 +1,6 @@
 """What the audio study starts from: recordings, captions, lists of leaks, weights of others."""
 
-from triptych.audio.experiments import training_of
+from triptych.audio.experiments import machine_of, training_of
 from triptych.audio.inputs import DOWNLOADED, DOWNLOADS, SOUND, SYNTHESISED
 
 AUDIO = STUDIES["audio"]

@@ -154,7 +154,7 @@ def show_missing():
     address = pages[0].conda_env.address if pages else None
     shell(
         "{python} -m triptych.apps.missing {listing} || echo 'What is missing, and why: "
-        "triptych plan --missing, with the --configfile of this run'",
+        "triptych plan --missing, with the --configfile of this run' || true",
         python="python" if address else sys.executable,
         conda_env=address,
     )

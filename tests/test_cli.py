@@ -1,6 +1,7 @@
 """The command `triptych`, as a person would type it."""
 
 import argparse
+import os
 import re
 import subprocess
 import sys
@@ -51,6 +52,16 @@ def test_a_reader_that_has_enough_is_no_error():
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 0
+
+
+def test_a_terminal_that_is_gone_ends_no_work():
+    """ml-evs/matador#190: of a disowned run"""
+    terminal, shown = os.openpty()
+    os.close(terminal)
+    code = "import sys; from triptych.cli import main; sys.exit(main(['stylize', '--networks']))"
+    done = subprocess.run([sys.executable, "-c", code], stdout=shown, stderr=subprocess.PIPE)
+    os.close(shown)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_version_is_that_of_the_package_or_says_that_it_is_not_installed(capsys):

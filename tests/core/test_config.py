@@ -2,7 +2,11 @@
 
 import copy
 import math
+import os
 import re
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -204,6 +208,34 @@ def test_a_path_is_looked_at_before_anything_is_planned_unless_this_is_a_module(
         planning.plan(own, ROOT, [ROOT / "Snakefile"], main=True)
     (tmp_path / "Snakefile").write_text("")
     planning.plan(own, ROOT, [tmp_path / "Snakefile"], main=True)
+
+
+ENVIRONMENT = """
+import os, signal, sys
+from pathlib import Path
+os.getuid = lambda: 987654321
+if "nohup" in sys.argv:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+from triptych.core.provenance import SOURCE
+from triptych.planning import plan
+plan({}, SOURCE, [SOURCE / "Snakefile"], main=True)
+print(os.environ["MPLBACKEND"], os.environ["USER"], flush=True)
+os.kill(os.getpid(), signal.SIGHUP)
+"""
+
+
+@pytest.mark.parametrize(("argument", "ended"), [("", -signal.SIGTERM), ("nohup", 0)])
+def test_jobs_begin_with_a_backend_a_user_and_an_end_with_the_terminal(tmp_path, argument, ended):
+    """spinalcordtoolbox#4523, pytorch#140765, borg#1593"""
+    notebook = {"MPLBACKEND": "module://matplotlib_inline.backend_inline", "PATH": os.defpath}
+    done = subprocess.run(
+        [sys.executable, "-c", ENVIRONMENT, argument],
+        cwd=tmp_path,
+        env={**notebook, "PYTHONPATH": str(ROOT / "workflow_scripts")},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert done.stdout == "agg 987654321\n" and done.returncode == ended
 
 
 def test_a_checkout_that_no_pythonpath_can_name_is_refused_while_rules_are_read(monkeypatch):

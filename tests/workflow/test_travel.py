@@ -187,7 +187,8 @@ def test_as_the_printed_module_everything_made_lies_below_the_prefix(source, ref
 
 
 def test_what_snakedeploy_writes_runs_from_a_repository(reference, tmp_path):
-    """Its module names github(...); what Snakemake would clone is put where it keeps clones."""
+    """Its module names github(...); what Snakemake would clone is put where it keeps clones. As in
+    a hook, git's variables name another repository (Vundle#807)."""
     clones = tmp_path / "cache/snakemake/snakemake/source-cache/snakemake-git-cache"
     repository = clones / "github.com/someone/triptych"
     copy_checkout(repository)
@@ -197,7 +198,12 @@ def test_what_snakedeploy_writes_runs_from_a_repository(reference, tmp_path):
     declared = 'github("someone/triptych", path="workflow/Snakefile", tag="v1")'
     study = tmp_path / "study"
     write_module(study, SMALL, declared, prefix="")
-    text = snakemake(study, "--dry-run", environment={"XDG_CACHE_HOME": str(tmp_path / "cache")})
+    subprocess.run(["git", "init", "-q", tmp_path / "hooked"], check=True)
+    found = {
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "GIT_DIR": str(tmp_path / "hooked" / ".git"),
+    }
+    text = snakemake(study, "--dry-run", environment=found)
     assert len(list((study / ".snakemake/triptych/source").iterdir())) == 1
     assert planned(text) == reference[0]
 

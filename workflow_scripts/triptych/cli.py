@@ -4,6 +4,7 @@ What takes long to import is imported when a command runs, so that --help is ins
 """
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -15,6 +16,7 @@ from triptych.apps import doctor, init, plan, policy, results
 from triptych.apps.pictures import commands as pictures
 from triptych.apps.sounds import commands as sounds
 from triptych.core.errors import InputError, error_message, printable
+from triptych.core.job import silence
 
 DESCRIPTION = """\
 Reproduce three papers, and use what was trained on your own files.
@@ -35,6 +37,7 @@ GROUPS = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return the exit code (2 for input that cannot be used)."""
+    os.environ["MPLBACKEND"] = "agg"  # a notebook's is no backend of this environment
     with redirect_stdout(_Printable(sys.stdout)), redirect_stderr(_Printable(sys.stderr)):
         try:
             try:
@@ -69,7 +72,13 @@ class _Printable:
     def write(self, text: str) -> int:
         code = self._stream.encoding or "utf-8"
         text = printable(text, allowed="\n\t").encode(code, "backslashreplace").decode(code)
-        return int(self._stream.write(text))
+        try:
+            self._stream.write(text)
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
+            silence(self._stream)  # the terminal is gone; the work goes on
+        return len(text)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,8 +1,12 @@
 """Preparation of a run: config, sources of downloads, the studies, digests of code."""
 
 import os
+import signal
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from getpass import getuser
 from pathlib import Path
+from types import FrameType
 from typing import Any, NamedTuple
 
 from triptych.core.config import (
@@ -47,6 +51,30 @@ class Planned(NamedTuple):
     shipped: str
 
 
+def _name_user() -> None:
+    """Give a user without a name, as of `docker run --user 1234`, one that Snakemake and PyTorch
+    find."""
+    try:
+        getuser()
+    except (KeyError, OSError):
+        os.environ["USER"] = str(os.getuid())
+
+
+def _end_with_terminal() -> None:
+    """Let a lost terminal (SIGHUP) end Snakemake as SIGTERM does, which leaves no lock; not under
+    nohup, which ignores it."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_IGN)
+        if os.getsid(0) == os.getpid():  # the kernel tells its jobs when this process has ended
+            os.killpg(0, number)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    with suppress(ValueError):  # in another thread than the main one
+        if signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:
+            signal.signal(signal.SIGHUP, end)
+
+
 def plan(
     config: Mapping[str, Any], source: Path, files: Sequence[str | Path], main: bool
 ) -> Planned:
@@ -76,6 +104,9 @@ def plan(
     # begin with this link, so that another clone or wheel with the same files makes nothing stale.
     here = source == Path.cwd()
     os.environ["PYTHONPATH"] = python_path()
+    os.environ["MPLBACKEND"] = "agg"  # that of a notebook is in no environment of jobs
+    _name_user()
+    _end_with_terminal()
     os.environ[SNAKEMAKE] = this_process()
     os.environ[RESUME] = config["resume"]
     scale = scale_of(config, source)

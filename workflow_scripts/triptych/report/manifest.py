@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -171,16 +172,34 @@ def digest(manifest: Mapping[str, Any]) -> str:
 
 
 def _commit(source: Path) -> dict[str, Any]:
-    """The commit of a checkout, None of another folder, and whether it is unchanged."""
+    """The commit of a checkout and whether it is unchanged; else None, and why.
 
-    def git(*arguments: str) -> str | None:
+    Hooks and `git rebase --exec` name their own repository in GIT_DIR; a checkout may be another
+    user's, whose monitor of files is not run.
+    """
+    reading = ("-c", "safe.directory=*", "-c", "core.fsmonitor=false", "--no-optional-locks")
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(
+            ["git", "-C", str(source), *reading, *arguments],
+            capture_output=True,
+            check=True,
+            encoding="utf-8",
+            errors="backslashreplace",
+            env={**environment, "LC_ALL": "C"},
+        )
+        return done.stdout.strip()
+
+    why = "there is no program git where the manifest was written"
+    if shutil.which("git"):
         try:
-            command = ["git", "-C", str(source), *arguments]
-            done = subprocess.run(command, capture_output=True, text=True)
-        except OSError:
-            return None
-        return done.stdout.strip() if done.returncode == 0 else None
-
-    top = git("rev-parse", "--show-toplevel")  # a wheel may lie inside somebody else's checkout
-    commit = git("rev-parse", "HEAD") if top and source.samefile(top) else None
-    return {"commit": commit, "clean": commit is not None and not git("status", "--porcelain")}
+            # A wheel may lie inside somebody else's checkout.
+            if source.samefile(git("rev-parse", "--show-toplevel")):
+                commit = git("rev-parse", "--verify", "HEAD")
+                return {"commit": commit, "clean": not git("status", "--porcelain")}
+            why = "the workflow's folder is no checkout of its own"
+        except (OSError, subprocess.CalledProcessError) as error:
+            said = getattr(error, "stderr", "") or str(error)
+            why = f"git says: {said.strip().partition(chr(10))[0]}"
+    return {"commit": None, "clean": False, "why_no_commit": why}
