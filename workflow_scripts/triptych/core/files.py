@@ -105,7 +105,7 @@ class Results:
 def _with_ending(path: Path, ending: str) -> Path:
     """`path` with what follows its stem, which is cut to what its folder takes for a name."""
     stem, longest = path.stem, os.pathconf(path.parent, "PC_NAME_MAX")
-    while len(os.fsencode(stem + ending)) > longest:
+    while len(os.fsencode(stem + ending)) > longest > 0:  # -1: no limit
         stem = stem[:-1]
     return path.with_name(stem + ending)
 
