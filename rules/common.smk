@@ -25,12 +25,23 @@ except (ConfigError, CodeChanged) as error:
     raise WorkflowError(str(error))
 config, SOURCES, SCALE, STUDIES, CODE, SHIPPED = PLANNED
 
+
+resource_scopes:
+    together="local",  # in each SLURM job
+
+
 # Further attempts of the rules that download or train: two, or the profile's if more. On a cluster's
 # node there are none: the next attempt would run inside the time limit of this one.
 RETRIES = 0
 if workflow.is_main_process:
     RETRIES = max(2, getattr(workflow.execution_settings, "retries", 0))
 GPU = 1 if config["device"] == "cuda" else 0
+# Limits, where neither a profile nor --resources, which replaces a profile's, has a number: a machine's
+# GPU takes one job at a time; on a cluster, a group of jobs of seconds, which the plugin runs one after
+# another, asks for the cores and memory of one of them and the minutes of all.
+LIMITED = "gpu" if workflow.global_resources["_nodes"].value is None else "together"
+if LIMITED not in workflow.global_resources:
+    workflow.register_resource(LIMITED, 1)
 # All cores, for rules that measure time. Snakemake lists and lints without --cores, too.
 CORES = workflow.global_resources["_cores"].value or os.cpu_count()
 # Title and files of each figure and table; rules/report.smk makes targets of them.
@@ -52,13 +63,15 @@ def asked(target):
     return [f"results/inputs/{target}.csv"] if ASKED[target] else []
 
 
-def cluster(minutes, mem_mb=4000):
+def cluster(minutes=15, mem_mb=4000):
     """Resources that a job asks a cluster for at the papers' scale on an A40, about twice what
     resources/costs.csv says: as often as much at its next attempt, and four days at most.
+    No profile has defaults of these: --default-resources would replace them all.
     """
     return {
         "mem_mb": lambda wildcards, attempt: mem_mb * attempt,
         "runtime": lambda wildcards, attempt: min(minutes * attempt, 4 * 24 * 60),
+        "together": 1,
     }
 
 

@@ -60,6 +60,8 @@ rule report_study_claims:
         study="|".join(STUDIES),
     conda:
         "../envs/report.yaml"
+    resources:
+        **cluster(),
     params:
         study="triptych.{study}.study",
         settings=lambda w: STUDIES[w.study].claims[1],
@@ -89,6 +91,8 @@ rule report_claims:
         "results/benchmarks/report_claims/report_claims.tsv"
     conda:
         "../envs/report.yaml"
+    resources:
+        **cluster(),
     params:
         code=code("report_claims"),
     script:
@@ -113,6 +117,8 @@ rule report_page:
         "results/benchmarks/report_page/report_page.tsv"
     conda:
         "../envs/report.yaml"
+    resources:
+        **cluster(),
     params:
         scale=SCALE,
         studies={

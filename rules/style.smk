@@ -176,6 +176,8 @@ rule style_film:
         "results/benchmarks/style_film/style_film.tsv"
     conda:
         "../envs/style.yaml"
+    resources:
+        **cluster(),
     params:
         film=FILM["film"],
         code=code("style_film"),
