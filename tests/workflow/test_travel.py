@@ -186,7 +186,8 @@ def test_as_the_printed_module_everything_made_lies_below_the_prefix(source, ref
         assert "replace_prefix" in said and "Traceback" not in said
 
 
-def test_what_snakedeploy_writes_runs_from_a_repository(reference, tmp_path):
+@pytest.mark.parametrize("place", ["github", "gitfile"])
+def test_what_snakedeploy_writes_runs_from_a_repository(reference, tmp_path, place):
     """Its module names github(...); what Snakemake would clone is put where it keeps clones."""
     clones = tmp_path / "cache/snakemake/snakemake/source-cache/snakemake-git-cache"
     repository = clones / "github.com/someone/triptych"
@@ -194,7 +195,8 @@ def test_what_snakedeploy_writes_runs_from_a_repository(reference, tmp_path):
     who = ["-c", "user.name=someone", "-c", "user.email=someone@example.org"]
     for command in (["init", "-q"], ["add", "."], [*who, "commit", "-qm", "All"], ["tag", "v1"]):
         subprocess.run(["git", *command], cwd=repository, check=True)
-    declared = 'github("someone/triptych", path="workflow/Snakefile", tag="v1")'
+    named = "someone/triptych" if place == "github" else repository
+    declared = f'{place}("{named}", path="workflow/Snakefile", tag="v1")'
     study = tmp_path / "study"
     write_module(study, SMALL, declared, prefix="")
     text = snakemake(study, "--dry-run", environment={"XDG_CACHE_HOME": str(tmp_path / "cache")})
