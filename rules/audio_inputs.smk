@@ -213,7 +213,9 @@ rule audio_shard:
     """Resample a data set's recordings once, into shards with an index."""
     input:
         clips="results/audio/data/{dataset}/clips.csv",
-        recordings=lambda wildcards: AUDIO.inputs.places(wildcards.dataset).recordings,
+        recordings=after_check(
+            lambda wildcards: AUDIO.inputs.places(wildcards.dataset).recordings
+        ),
     output:
         directory("results/audio/shards/{dataset}"),
     log:

@@ -5,6 +5,7 @@ import json
 import os
 import sys
 from contextlib import nullcontext
+from functools import cache
 
 from snakemake.exceptions import WorkflowError
 from snakemake.settings.types import DeploymentMethod
@@ -12,7 +13,7 @@ from snakemake.settings.types import DeploymentMethod
 # This checkout's library, whatever is installed; planning hands it to every script by PYTHONPATH.
 sys.path.insert(0, str(SOURCE / "workflow_scripts"))
 
-from triptych.core.config import ConfigError, placed
+from triptych.core.config import ConfigError, check_paths, placed
 from triptych.core.provenance import CodeChanged
 from triptych.planning import RUNS, plan
 from triptych.report.files import figure_files, table_files
@@ -20,7 +21,13 @@ from triptych.studies import NAMES
 
 _READ = [workflow.main_snakefile, *workflow.configfiles]
 try:
-    PLANNED = plan(config, SOURCE, _READ, workflow.is_main_process)
+    PLANNED = plan(
+        config,
+        SOURCE,
+        _READ,
+        workflow.is_main_process,
+        workflow.config_settings.config_args or [],
+    )
 except (ConfigError, CodeChanged) as error:
     raise WorkflowError(str(error))
 config, SOURCES, SCALE, STUDIES, CODE, SHIPPED = PLANNED
@@ -80,10 +87,31 @@ def shipped(name):
     return local(f"{SHIPPED}{name}")
 
 
+@cache
+def check_module_paths():
+    """Refuse a config's path at which there is nothing and which no rule makes, as jobs are planned:
+    what is there of an earlier input would be used. A module's may be made by other workflows.
+    """
+
+    def is_made(path):
+        return any(rule.is_producer(path) for rule in workflow.rules)
+
+    try:
+        if workflow.is_main_process:
+            check_paths(config, SOURCE, is_made)
+    except ConfigError as error:
+        raise WorkflowError(str(error))
+
+
+def after_check(paths):
+    """An input function, which first looks at the paths of the config."""
+    return lambda wildcards: check_module_paths() or paths(wildcards)
+
+
 def module_input(paths):
     """Input of three kinds, where the workflow is a module, too: made in results/, shipped, a user's."""
     if callable(paths):
-        return lambda wildcards: module_input(paths(wildcards))
+        return after_check(lambda wildcards: module_input(paths(wildcards)))
     if not isinstance(paths, str):
         return [module_input(path) for path in paths]
     if paths.startswith("resources/") and (SOURCE / paths).exists():

@@ -40,7 +40,7 @@ rule style_download_coco:
 rule style_prepare_photographs:
     """Cut training crops out of COCO, a folder of photographs, or the bundled ones."""
     input:
-        archive=lambda w: COCO if w.source == "coco" else [],
+        archive=after_check(lambda w: COCO if w.source == "coco" else []),
     output:
         crops="results/style/photographs/{source}/crops.bin",
         index="results/style/photographs/{source}/index.csv",

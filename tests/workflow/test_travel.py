@@ -16,7 +16,7 @@ import yaml
 from tiny_checkout import COLD, ROOT, Checkout, copy_checkout, write_module
 
 from triptych.apps.init import begin
-from triptych.core.config import check_config, completed, read_config
+from triptych.core.config import check_config, completed, merged, read_config
 
 pytestmark = pytest.mark.slow
 
@@ -175,10 +175,17 @@ def test_as_the_printed_module_everything_made_lies_below_the_prefix(source, ref
     assert planned(snakemake(tmp_path, "--dry-run", "--forceall")) == reference[0]
     # Paths of a user's config are found from the working directory.
     (tmp_path / "mine.hdf5").touch()
-    own = {"rl": {"tasks": {"hopper": {"source": "path", "path": "mine.hdf5"}}}}
+    own = merged(SMALL, {"rl": {"tasks": {"hopper": {"source": "path", "path": "mine.hdf5"}}}})
     (tmp_path / "config" / "config.yaml").write_text(yaml.safe_dump(own))
     text = snakemake(tmp_path, "--dry-run", f"{PREFIX}/results/rl/hopper/dataset.csv")
     assert "input: mine.hdf5\n" in text
+    # One at which there is nothing is refused, though there are transitions of an earlier one.
+    (tmp_path / "mine.hdf5").unlink()
+    said = study.snakemake("--dry-run", f"{PREFIX}/{TARGET}", config=None, check=False)
+    assert "rl.tasks.hopper.path is 'mine.hdf5'" in said
+    rule = "rule mine:\n    output: 'mine.hdf5'\n    shell: 'touch {output}'\n"
+    (tmp_path / "Snakefile").write_text(f"{(tmp_path / 'Snakefile').read_text()}\n{rule}")
+    assert "rule mine:" in snakemake(tmp_path, "--dry-run", f"{PREFIX}/{TARGET}")
     for replaced in ("results/", "results/tables/"):
         other = f'replace_prefix: {{"{replaced}": "out/"}}'
         study = write_module(tmp_path / replaced, SMALL, declared, other)

@@ -61,7 +61,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 
 def _check_checkout() -> None:
-    """Refuse to run another checkout's code: that of a .venv which was copied along, or is a link."""
+    """Refuse another checkout's code, which a .venv that was copied along, or a link, runs."""
     checkout = Path(os.path.abspath(sys.argv[0])).parent.parent.parent
     library = checkout / LIBRARY.name
     if library.is_dir() and not library.samefile(LIBRARY):
