@@ -87,15 +87,16 @@ def shipped(name):
     return local(f"{SHIPPED}{name}")
 
 
+def is_made(path):
+    """Whether a rule makes a file; the rules of other workflows come after those of a module."""
+    return any(rule.is_producer(path) for rule in workflow.rules)
+
+
 @cache
 def check_module_paths():
-    """Refuse a config's path at which there is nothing and which no rule makes, as jobs are planned:
-    what is there of an earlier input would be used. A module's may be made by other workflows.
+    """Refuse a config's path at which there is nothing, as jobs are planned: Snakemake would use
+    what was made of an earlier input.
     """
-
-    def is_made(path):
-        return any(rule.is_producer(path) for rule in workflow.rules)
-
     try:
         if workflow.is_main_process:
             check_paths(config, SOURCE, is_made)
@@ -116,7 +117,11 @@ def module_input(paths):
         return [module_input(path) for path in paths]
     if paths.startswith("resources/") and (SOURCE / paths).exists():
         return shipped(paths)
-    return paths if paths.startswith("results/") else local(paths)
+    if paths.startswith("results/"):
+        return paths
+    if workflow.is_main_process and not (os.path.exists(paths) or is_made(paths)):
+        raise WorkflowError(f"the config names {paths}, where there is no file")
+    return local(paths)
 
 
 def prefix():

@@ -1,5 +1,8 @@
 """A name for each product; claims and the page, from the tidy files of all studies."""
 
+from snakemake.logging import logger
+
+from triptych.planning import results_of_elsewhere
 from triptych.studies import page_input
 
 TEMPLATES = "workflow_scripts/triptych/report/templates"
@@ -99,7 +102,9 @@ rule report_claims:
         "../workflow_scripts/report/claims.py"
 
 
-prefix()  # refuses replace_prefix before any job
+RESULTS = Path(prefix()) / "results"  # refuses replace_prefix before any job
+if workflow.is_main_process and (_said := results_of_elsewhere(RESULTS)):
+    logger.warning(_said)
 
 
 rule report_page:

@@ -48,6 +48,19 @@ class Planned(NamedTuple):
     shipped: str
 
 
+def results_of_elsewhere(results: Path) -> str:
+    """A warning where Snakemake, by whose records a change of the config is noticed, has fewer of
+    them than a folder has of finished jobs: results that were copied, or .snakemake deleted."""
+    finished = sum(1 for _ in (results / "provenance").rglob("*.json"))
+    if finished <= sum(1 for path in Path(".snakemake/metadata").rglob("*") if path.is_file()):
+        return ""
+    return (
+        f"{results} has results of {finished} jobs, and .snakemake/metadata does not say of all "
+        "what they were made from: those of another config pass for this one's. Copy .snakemake "
+        "along with results, or make them anew once (--forceall)."
+    )
+
+
 def plan(
     config: Mapping[str, Any],
     source: Path,
