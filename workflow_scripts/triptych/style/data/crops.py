@@ -55,7 +55,8 @@ def collection(
             f"{root}: not a readable zip file ({error}); delete it and download it again"
         ) from error
     with members:
-        names = sorted(name for name in members.namelist() if _is_image(PurePosixPath(name)))
+        # Of members of one name the last is read, as unzip does.
+        names = sorted({name for name in members.namelist() if _is_image(PurePosixPath(name))})
         if not names:
             raise InputError(f"{root}: none of its {len(members.namelist())} members is an image")
         yield names, partial(_member, members)
