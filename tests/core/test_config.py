@@ -256,6 +256,21 @@ def test_a_file_that_aliases_make_endless_is_refused(tmp_path):
             check_unique_keys(tmp_path / "own.yaml")
 
 
+def test_results_that_snakemake_has_no_records_of_are_told(tmp_path, monkeypatch):
+    """As where they were copied without .snakemake: nothing says which config they are of."""
+    monkeypatch.chdir(tmp_path)
+    provenance, metadata = Path("results/provenance/rl_train"), Path(".snakemake/metadata/a")
+    assert planning.results_of_elsewhere(Path("results")) == ""
+    for folder in (provenance, metadata):
+        folder.mkdir(parents=True)
+    for number in range(3):
+        (provenance / f"{number}.json").touch()
+    assert re.match(r"results has .* 3 jobs", planning.results_of_elsewhere(Path("results")))
+    for number in range(3):
+        (metadata / f"{number}").touch()
+    assert planning.results_of_elsewhere(Path("results")) == ""
+
+
 @pytest.mark.parametrize("name", ["results", ".snakemake"])
 def test_a_link_to_a_folder_that_is_gone_is_named(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
