@@ -101,7 +101,14 @@ def check_module_paths():
         if workflow.is_main_process:
             check_paths(config, SOURCE, is_made)
     except ConfigError as error:
-        raise WorkflowError(str(error))
+        refuse(error)
+
+
+def refuse(error):
+    """End while jobs are planned. Snakemake goes on after any Exception of an input function where
+    the file is there that the job would make.
+    """
+    sys.exit(f"WorkflowError:\n{error}")
 
 
 def after_check(paths):
@@ -120,7 +127,7 @@ def module_input(paths):
     if paths.startswith("results/"):
         return paths
     if workflow.is_main_process and not (os.path.exists(paths) or is_made(paths)):
-        raise WorkflowError(f"the config names {paths}, where there is no file")
+        refuse(f"the config names {paths}, where there is no file")
     return local(paths)
 
 

@@ -179,13 +179,18 @@ def test_as_the_printed_module_everything_made_lies_below_the_prefix(source, ref
     (tmp_path / "config" / "config.yaml").write_text(yaml.safe_dump(own))
     text = snakemake(tmp_path, "--dry-run", f"{PREFIX}/results/rl/hopper/dataset.csv")
     assert "input: mine.hdf5\n" in text
-    # One at which there is nothing is refused, though there are transitions of an earlier one.
+    # One at which there is nothing is refused, though all that is made of it is there, for which
+    # Snakemake leaves errors aside; unless another rule makes it.
     (tmp_path / "mine.hdf5").unlink()
-    said = study.snakemake("--dry-run", f"{PREFIX}/{TARGET}", config=None, check=False)
-    assert "rl.tasks.hopper.path is 'mine.hdf5'" in said
-    rule = "rule mine:\n    output: 'mine.hdf5'\n    shell: 'touch {output}'\n"
-    (tmp_path / "Snakefile").write_text(f"{(tmp_path / 'Snakefile').read_text()}\n{rule}")
-    assert "rule mine:" in snakemake(tmp_path, "--dry-run", f"{PREFIX}/{TARGET}")
+    (tmp_path / "used").touch()
+    rule = "\nrule {}:\n    input: {}\n    output: '{}'\n    shell: 'touch {{output}}'\n"
+    with (tmp_path / "Snakefile").open("a") as file:
+        file.write(rule.format("last", repr(f"{PREFIX}/{TARGET}"), "used"))
+        file.flush()
+        said = study.snakemake("--dry-run", "used", config=None, check=False)
+        assert "rl.tasks.hopper.path is 'mine.hdf5'" in said and "Nothing" not in said
+        file.write(rule.format("first", "[]", "mine.hdf5"))
+    assert "rule first:" in snakemake(tmp_path, "--dry-run", "used")
     for replaced in ("results/", "results/tables/"):
         other = f'replace_prefix: {{"{replaced}": "out/"}}'
         study = write_module(tmp_path / replaced, SMALL, declared, other)
