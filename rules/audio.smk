@@ -140,6 +140,8 @@ rule audio_submit:
         "results/benchmarks/audio_submit/audio_submit.tsv"
     conda:
         "../envs/audio.yaml"
+    resources:
+        **cluster(),
     params:
         runs=module_param(AUDIO.submitted),
         members=AUDIO.config["ensemble"]["members"],
@@ -169,6 +171,8 @@ rule audio_search_page:
         "results/benchmarks/audio_search_page/audio_search_page.tsv"
     conda:
         "../envs/audio.yaml"
+    resources:
+        **cluster(),
     params:
         run=module_param(AUDIO.page_run),
         settings=AUDIO.config["search_page"],

@@ -10,6 +10,7 @@ import pytest
 
 from triptych.cli import _parser, main
 from triptych.core.errors import printable
+from triptych.core.provenance import LIBRARY
 
 
 def test_help_names_each_command_and_imports_nothing_heavy():
@@ -84,3 +85,16 @@ def test_a_name_becomes_text_that_page_table_and_terminal_can_hold():
     assert printable("caf\u00e9 \u96e8 \x1b[2J\r\n\u2066\udce9") == (
         "caf\u00e9 \u96e8 " + r"\x1b[2J\r\n\u2066\udce9"
     )
+
+
+@pytest.mark.parametrize("folder", ["copy", "."])
+def test_another_checkouts_code_is_not_run(tmp_path, folder, monkeypatch, capsys):
+    """That of an environment that was copied along with its checkout, or is a link to another's."""
+    (tmp_path / "copy" / "workflow_scripts").mkdir(parents=True)
+    (tmp_path / "workflow_scripts").symlink_to(LIBRARY)
+    checkout = (tmp_path / folder).resolve()
+    monkeypatch.setattr("sys.argv", [str(checkout / ".venv/bin/triptych")])
+    monkeypatch.chdir(checkout)
+    assert main(["verify"]) == 2
+    said = capsys.readouterr().err
+    assert (f"{checkout} runs the code of {LIBRARY.parent}" in said) == (folder == "copy")

@@ -11,7 +11,7 @@ import pytest
 
 from triptych import cli
 from triptych.core.errors import InputError
-from triptych.report.manifest import read_records, verify, write_manifest
+from triptych.report.manifest import digest, read_records, verify, write_manifest
 
 WANTED = ["results/report.html", "results/tables/scores.csv"]
 FAULTS = 5  # of each kind
@@ -110,7 +110,15 @@ def test_an_edited_manifest_a_left_table_and_a_missing_manifest_are_said(run):
     manifest.write_text(manifest.read_text().replace("1.5", "1.0"))
     with pytest.raises(InputError, match=r"manifest\.json was edited: its own hash differs"):
         problems()
-    for text in (b"", b"\xff", b"[]", b"{}", b'"text"', b"[" * 100_000):
+    whole = json.loads(manifest.read_text())
+    others = [
+        {key: value for key, value in whole.items() if key != "jobs"},
+        {**whole, "jobs": {"rl": {}}},
+        {**whole, "outputs": {"a.csv": 7}},
+        {**whole, "sources": ["a.csv"]},
+    ]
+    signed = [json.dumps({**other, "sha256": digest(other)}).encode() for other in others]
+    for text in (b"", b"\xff", b"[]", b"{}", b'"text"', b"[" * 100_000, *signed):
         manifest.write_bytes(text)
         with pytest.raises(InputError, match=r"manifest\.json: not a manifest"):
             problems()

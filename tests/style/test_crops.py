@@ -63,10 +63,12 @@ OTHERS = {"train2017/": b"", "__MACOSX/a.jpg": WHOLE, "readme.txt": b"x", ".thum
 
 @pytest.fixture(scope="module")
 def coco(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A zip as COCO's, in an order that isn't that of the names, with bad files among the good."""
+    """A zip as COCO's, in an order that isn't that of the names, with bad files among the good, and
+    with an earlier file of the same name as the last."""
     path = tmp_path_factory.mktemp("coco") / "train2017.zip"
     members = {**GOOD, **{name: data for name, (data, _) in BAD.items()}, **OTHERS}
-    with zipfile.ZipFile(path, "w") as archive:
+    with zipfile.ZipFile(path, "w") as archive, pytest.warns(UserWarning, match="Duplicate name"):
+        archive.writestr(max(GOOD), WHOLE)
         for name in sorted(members, reverse=True):
             archive.writestr(name, members[name])
     return path

@@ -16,6 +16,7 @@ from triptych.core.config import (
     check_unique_keys,
     completed,
     read_yaml,
+    with_types,
 )
 from triptych.core.job_lock import SNAKEMAKE, this_process
 from triptych.core.provenance import (
@@ -75,13 +76,30 @@ def _end_with_terminal() -> None:
             signal.signal(signal.SIGHUP, end)
 
 
+def results_of_elsewhere(results: Path) -> str:
+    """A warning where Snakemake, by whose records a change of the config is noticed, has fewer of
+    them than a folder has of finished jobs: results that were copied, or .snakemake deleted."""
+    finished = sum(1 for _ in (results / "provenance").rglob("*.json"))
+    if finished <= sum(1 for path in Path(".snakemake/metadata").rglob("*") if path.is_file()):
+        return ""
+    return (
+        f"{results} has results of {finished} jobs, and .snakemake/metadata does not say of all "
+        "what they were made from: those of another config pass for this one's. Copy .snakemake "
+        "along with results, or make them anew once (--forceall)."
+    )
+
+
 def plan(
-    config: Mapping[str, Any], source: Path, files: Sequence[str | Path], main: bool
+    config: Mapping[str, Any],
+    source: Path,
+    files: Sequence[str | Path],
+    main: bool,
+    arguments: Sequence[str] = (),
 ) -> Planned:
     """Check a config, and set the environment that all jobs get.
 
     config: as Snakemake has merged it; source: the folder of the workflow; files: the Snakefile and
-    the config's files; main: False for the Snakemake of a cluster's job.
+    the config's files; main: False for the Snakemake of a cluster's job; arguments: of --config.
     Raises ConfigError, and CodeChanged where a cluster's job would read other files than planned.
     """
     read = [
@@ -97,7 +115,13 @@ def plan(
             f"{LIBRARY}: no job can find a library whose path has {os.pathsep!r} in it, which ends "
             "a folder in PYTHONPATH; move the checkout to a path without one"
         )
-    config = completed(config, source)
+    for folder in map(Path, ("results", ".snakemake")):
+        if folder.is_symlink() and not folder.exists():
+            raise ConfigError(
+                f"{folder} is a link to {folder.readlink()}, where there is nothing: make that "
+                "folder, mount its disk, or delete the link"
+            )
+    config = completed(with_types(config, arguments), source)
     check_config(config, source / "config" / "schema.yaml")
     sources = read_yaml(source / "resources" / "sources.yaml")
     # Snakemake knows inputs by their paths: elsewhere than in a checkout those of shipped files
@@ -112,8 +136,9 @@ def plan(
     scale = scale_of(config, source)
     RUNS.append({"config": config, "source": str(source), "scale": scale})
     studies = {name: module.Workflow(config, sources) for name, module in workflows().items()}
-    if main and Path(files[0]).resolve() == (source / "Snakefile").resolve():
-        check_paths(config, source)  # where this is a module, another workflow may make them
+    fronts = [(source / name).resolve() for name in ("Snakefile", "workflow/Snakefile")]
+    if main and Path(files[0]).resolve() in fronts:
+        check_paths(config, source)  # those of a module as jobs are planned (rules/common.smk)
     return Planned(
         config,
         sources,

@@ -10,11 +10,31 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import jsonschema
+
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path, sha256_of
 
 Record = dict[str, Any]
 THREADS = 4  # that hash files side by side
+HASHES = {"type": "object", "additionalProperties": {"type": "string"}}
+SHAPE = {
+    "type": "object",
+    "required": ["scale", "config", "commit", "clean", "jobs", "outputs", "sources", "sha256"],
+    "properties": {
+        "jobs": {
+            "type": "object",
+            "additionalProperties": {
+                "type": "object",
+                "required": ["sha256"],
+                "properties": {"sha256": {"type": "string"}},
+            },
+        },
+        "outputs": HASHES,
+        "sources": HASHES,
+    },
+}
+"""JSON schema of a manifest, as far as it is read."""
 
 
 def read_records(folder: str | os.PathLike[str]) -> dict[str, Record]:
@@ -101,8 +121,9 @@ def read_manifest(path: str | os.PathLike[str]) -> Record:
         )
     try:
         known: Record = json.loads(Path(path).read_text(encoding="utf-8"))
+        jsonschema.validate(known, SHAPE)
         edited = known["sha256"] != digest(known)
-    except (ValueError, LookupError, AttributeError, TypeError, RecursionError) as error:
+    except (ValueError, jsonschema.ValidationError, RecursionError) as error:
         raise InputError(
             f"{path}: not a manifest of a run; delete it and run snakemake again"
         ) from error

@@ -68,7 +68,8 @@ def collection(
             f"{root}: not a readable zip file ({error}); delete it and download it again"
         ) from error
     with members:
-        images = sorted(name for name in members.namelist() if is_image_name(PurePosixPath(name)))
+        # Of members of one name the last is read, as unzip does.
+        images = sorted({n for n in members.namelist() if is_image_name(PurePosixPath(n))})
         names = [name for name in images if not is_hidden(PurePosixPath(name))]
         tell_left_out(root, {HIDDEN: len(images) - len(names)})
         if not names:
