@@ -8,7 +8,7 @@
 FROM debian:bookworm-slim
 
 RUN apt-get update \
- && apt-get install --yes --no-install-recommends ca-certificates python3.11 python3.11-venv \
+ && apt-get install --yes --no-install-recommends ca-certificates git python3.11 python3.11-venv \
  && rm -rf /var/lib/apt/lists/*
 
 COPY requirements.lock /opt/triptych/
@@ -19,6 +19,10 @@ RUN python3.11 -m venv "$VIRTUAL_ENV" \
  && pip install --no-cache-dir "$(grep -o '^uv==[0-9.]*' /opt/triptych/requirements.lock)" \
  && uv pip sync --no-cache --compile-bytecode --require-hashes /opt/triptych/requirements.lock
 
-# The checkout is mounted, not copied: code and results stay outside the image.
-#   docker run --rm --gpus all --volume "$PWD:$PWD" --workdir "$PWD" triptych snakemake --cores 8
+# Caches of a user without a home: docker run --user "$(id -u)"
+ENV HOME=/tmp
+
+# The checkout is mounted, not copied: code and results stay outside the image. --ipc=host lends the
+# host's /dev/shm, by which audio training reads ahead; Docker's own 64 MB are too small for that.
+#   docker run --rm --gpus all --ipc=host --user "$(id -u):$(id -g)" --volume "$PWD:$PWD" --workdir "$PWD" triptych snakemake --cores 8
 CMD ["snakemake", "--help"]

@@ -27,24 +27,21 @@ setup: $(READY) ## make .venv, with the command `triptych` in it (TORCH=cpu, TOR
 
 SYNC := $(BIN)/uv pip sync --quiet --compile-bytecode --require-hashes
 
+# An environment is of the folder that it was made in: a copied one runs the original's code.
+ifneq ($(shell $(BIN)/python -c '' 2>/dev/null && cat $(READY)),$(CURDIR))
+.PHONY: $(READY)
+endif
+
 $(READY): requirements.lock requirements-cpu.lock pyproject.toml
 	$(if $(filter auto cpu cuda,$(TORCH)),,$(error TORCH is $(TORCH); expected auto, cpu or cuda))
-	@case "$$PWD" in *[[:space:]\'\"\(\)\&\;\<\>\|\$$\`\\*?[\]\#~\!{}:]*) \
-	  echo "Snakemake gives the path of .venv to a shell as it is, and this folder's name has a"; \
-	  echo "space, a colon or a quote in it: $$PWD"; \
-	  echo "Clone into a folder whose path has none, and run make there."; exit 1;; esac
-	@command -v $(PYTHON) >/dev/null || { \
-	  echo "Triptych needs Python 3.11, 3.12 or 3.13, and there is no $(PYTHON) here."; \
-	  echo "Install it, or say where it is: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 1; }
-	$(PYTHON) -m venv --clear .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check "$$(grep -o '^uv==[0-9.]*' requirements.lock)"
-	@torch=$$(envs/torch.sh $(BIN)/uv requirements.lock $(TORCH)) && if [ "$$torch" = cpu ]; then \
+	@bash envs/venv.sh $(PYTHON)
+	@torch=$$(bash envs/torch.sh $(BIN)/uv requirements.lock $(TORCH)) && if [ "$$torch" = cpu ]; then \
 	  $(SYNC) requirements-cpu.lock && $(BIN)/uv pip install --quiet --compile-bytecode --torch-backend cpu \
 	    $$(grep -oE '^torch(vision)?==[0-9.]*' requirements.lock) --constraints requirements-cpu.lock; \
 	  else $(SYNC) requirements.lock; fi
 	$(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
 	-$(BIN)/triptych weights
-	@touch $@
+	@echo $(CURDIR) >$@
 
 $(DEV): $(READY) requirements-dev.lock
 	$(BIN)/uv pip install --quiet --compile-bytecode --require-hashes --requirements requirements-dev.lock

@@ -7,7 +7,7 @@ snakemake --list-target-rules               the table of contents
 
 from snakemake.utils import min_version
 
-min_version("9.16.3")
+min_version("9.20.0")
 
 
 include: "rules/source.smk"

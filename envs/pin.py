@@ -61,6 +61,7 @@ PACKAGES = {
         "scikit-image",
         "scikit-learn",
         "scipy",
+        "tifffile",
         "torch",
         "torchvision",
         "tqdm",

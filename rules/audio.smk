@@ -32,9 +32,10 @@ rule audio_pretrain:
     retries: RETRIES
     conda:
         "../envs/audio.yaml"
-    threads: 1 + AUDIO.config["stages"]["common"]["workers"]
+    threads: 1 + machine_of(AUDIO.config, "pretraining")["workers"]
     resources:
         **cluster(mem_mb=26000, minutes=2940),
+        **machine_of(AUDIO.config, "pretraining"),
         gpu=GPU,
     params:
         runs=module_param(AUDIO.rows("pretrained")),
@@ -74,9 +75,10 @@ rule audio_finetune:
     retries: RETRIES
     conda:
         "../envs/audio.yaml"
-    threads: 1 + AUDIO.config["stages"]["common"]["workers"]
+    threads: 1 + machine_of(AUDIO.config, "finetuning")["workers"]
     resources:
         **cluster(mem_mb=26000, minutes=240),
+        **machine_of(AUDIO.config, "finetuning"),
         gpu=GPU,
     params:
         runs=module_param(AUDIO.rows("finetuned")),
@@ -138,6 +140,8 @@ rule audio_submit:
         "results/benchmarks/audio_submit/audio_submit.tsv"
     conda:
         "../envs/audio.yaml"
+    resources:
+        **cluster(),
     params:
         runs=module_param(AUDIO.submitted),
         members=AUDIO.config["ensemble"]["members"],
@@ -167,6 +171,8 @@ rule audio_search_page:
         "results/benchmarks/audio_search_page/audio_search_page.tsv"
     conda:
         "../envs/audio.yaml"
+    resources:
+        **cluster(),
     params:
         run=module_param(AUDIO.page_run),
         settings=AUDIO.config["search_page"],

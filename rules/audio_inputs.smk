@@ -1,6 +1,6 @@
 """What the audio study starts from: recordings, captions, lists of leaks, weights of others."""
 
-from triptych.audio.experiments import training_of
+from triptych.audio.experiments import machine_of, training_of
 from triptych.audio.inputs import DOWNLOADED, DOWNLOADS, SOUND, SYNTHESISED
 
 AUDIO = STUDIES["audio"]
@@ -32,6 +32,8 @@ rule audio_synthesise:
     priority: 20  # the first of the longest chain of jobs
     conda:
         "../envs/audio.yaml"
+    resources:
+        **cluster(),
     params:
         settings=AUDIO.config["synthesis"],
         code=code("audio_synthesise"),
@@ -163,6 +165,8 @@ rule audio_list_clotho:
     priority: 85
     conda:
         "../envs/audio.yaml"
+    resources:
+        **cluster(),
     params:
         folder=module_param(CLOTHO.folder),
         audio=module_param(CLOTHO.sound),
@@ -209,7 +213,9 @@ rule audio_shard:
     """Resample a data set's recordings once, into shards with an index."""
     input:
         clips="results/audio/data/{dataset}/clips.csv",
-        recordings=lambda wildcards: AUDIO.inputs.places(wildcards.dataset).recordings,
+        recordings=after_check(
+            lambda wildcards: AUDIO.inputs.places(wildcards.dataset).recordings
+        ),
     output:
         directory("results/audio/shards/{dataset}"),
     log:

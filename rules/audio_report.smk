@@ -13,6 +13,8 @@ rule audio_table1:
         "results/benchmarks/audio_table1/audio_table1.tsv"
     conda:
         "../envs/report.yaml"
+    resources:
+        **cluster(),
     params:
         scale=SCALE,
         code=code("audio_table1"),
@@ -39,6 +41,8 @@ rule audio_table2:
         "results/benchmarks/audio_table2/audio_table2.tsv"
     conda:
         "../envs/report.yaml"
+    resources:
+        **cluster(),
     params:
         study=AUDIO.study,
         scale=SCALE,
@@ -59,6 +63,8 @@ rule audio_figure2:
         "results/benchmarks/audio_figure2/audio_figure2.tsv"
     conda:
         "../envs/report.yaml"
+    resources:
+        **cluster(),
     params:
         runs=module_param(AUDIO.finetuned_main),
         study=AUDIO.study,
@@ -83,6 +89,8 @@ rule audio_leaks:
         "results/benchmarks/audio_leaks/audio_leaks.tsv"
     conda:
         "../envs/audio.yaml"
+    resources:
+        **cluster(),
     params:
         runs=module_param(AUDIO.compared_for_leaks),
         exclusions=dict(sorted(AUDIO.exclusions.items())),

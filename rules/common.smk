@@ -5,6 +5,7 @@ import json
 import os
 import sys
 from contextlib import nullcontext
+from functools import cache
 
 from snakemake.exceptions import WorkflowError
 from snakemake.settings.types import DeploymentMethod
@@ -12,7 +13,7 @@ from snakemake.settings.types import DeploymentMethod
 # This checkout's library, whatever is installed; planning hands it to every script by PYTHONPATH.
 sys.path.insert(0, str(SOURCE / "workflow_scripts"))
 
-from triptych.core.config import ConfigError, placed
+from triptych.core.config import ConfigError, check_paths, placed
 from triptych.core.provenance import CodeChanged
 from triptych.planning import RUNS, plan
 from triptych.report.files import figure_files, table_files
@@ -20,10 +21,21 @@ from triptych.studies import NAMES
 
 _READ = [workflow.main_snakefile, *workflow.configfiles]
 try:
-    PLANNED = plan(config, SOURCE, _READ, workflow.is_main_process)
+    PLANNED = plan(
+        config,
+        SOURCE,
+        _READ,
+        workflow.is_main_process,
+        workflow.config_settings.config_args or [],
+    )
 except (ConfigError, CodeChanged) as error:
     raise WorkflowError(str(error))
 config, SOURCES, SCALE, STUDIES, CODE, SHIPPED = PLANNED
+
+
+resource_scopes:
+    together="local",  # in each SLURM job
+
 
 # Further attempts of the rules that download or train: two, or the profile's if more. On a cluster's
 # node there are none: the next attempt would run inside the time limit of this one.
@@ -31,6 +43,12 @@ RETRIES = 0
 if workflow.is_main_process:
     RETRIES = max(2, getattr(workflow.execution_settings, "retries", 0))
 GPU = 1 if config["device"] == "cuda" else 0
+# Limits, where neither a profile nor --resources, which replaces a profile's, has a number: a machine's
+# GPU takes one job at a time; on a cluster, a group of jobs of seconds, which the plugin runs one after
+# another, asks for the cores and memory of one of them and the minutes of all.
+LIMITED = "gpu" if workflow.global_resources["_nodes"].value is None else "together"
+if LIMITED not in workflow.global_resources:
+    workflow.register_resource(LIMITED, 1)
 # All cores, for rules that measure time. Snakemake lists and lints without --cores, too.
 CORES = workflow.global_resources["_cores"].value or os.cpu_count()
 # Title and files of each figure and table; rules/report.smk makes targets of them.
@@ -52,13 +70,15 @@ def asked(target):
     return [f"results/inputs/{target}.csv"] if ASKED[target] else []
 
 
-def cluster(minutes, mem_mb=4000):
+def cluster(minutes=15, mem_mb=4000):
     """Resources that a job asks a cluster for at the papers' scale on an A40, about twice what
     resources/costs.csv says: as often as much at its next attempt, and four days at most.
+    No profile has defaults of these: --default-resources would replace them all.
     """
     return {
         "mem_mb": lambda wildcards, attempt: mem_mb * attempt,
         "runtime": lambda wildcards, attempt: min(minutes * attempt, 4 * 24 * 60),
+        "together": 1,
     }
 
 
@@ -67,15 +87,48 @@ def shipped(name):
     return local(f"{SHIPPED}{name}")
 
 
+def is_made(path):
+    """Whether a rule makes a file; the rules of other workflows come after those of a module."""
+    return any(rule.is_producer(path) for rule in workflow.rules)
+
+
+@cache
+def check_module_paths():
+    """Refuse a config's path at which there is nothing, as jobs are planned: Snakemake would use
+    what was made of an earlier input.
+    """
+    try:
+        if workflow.is_main_process:
+            check_paths(config, SOURCE, is_made)
+    except ConfigError as error:
+        refuse(error)
+
+
+def refuse(error):
+    """End while jobs are planned. Snakemake goes on after any Exception of an input function where
+    the file is there that the job would make.
+    """
+    sys.exit(f"WorkflowError:\n{error}")
+
+
+def after_check(paths):
+    """An input function, which first looks at the paths of the config."""
+    return lambda wildcards: check_module_paths() or paths(wildcards)
+
+
 def module_input(paths):
     """Input of three kinds, where the workflow is a module, too: made in results/, shipped, a user's."""
     if callable(paths):
-        return lambda wildcards: module_input(paths(wildcards))
+        return after_check(lambda wildcards: module_input(paths(wildcards)))
     if not isinstance(paths, str):
         return [module_input(path) for path in paths]
     if paths.startswith("resources/") and (SOURCE / paths).exists():
         return shipped(paths)
-    return paths if paths.startswith("results/") else local(paths)
+    if paths.startswith("results/"):
+        return paths
+    if workflow.is_main_process and not (os.path.exists(paths) or is_made(paths)):
+        refuse(f"the config names {paths}, where there is no file")
+    return local(paths)
 
 
 def prefix():
@@ -154,7 +207,7 @@ def show_missing():
     address = pages[0].conda_env.address if pages else None
     shell(
         "{python} -m triptych.apps.missing {listing} || echo 'What is missing, and why: "
-        "triptych plan --missing, with the --configfile of this run'",
+        "triptych plan --missing, with the --configfile of this run' || true",
         python="python" if address else sys.executable,
         conda_env=address,
     )

@@ -1,5 +1,8 @@
 """A name for each product; claims and the page, from the tidy files of all studies."""
 
+from snakemake.logging import logger
+
+from triptych.planning import results_of_elsewhere
 from triptych.studies import page_input
 
 TEMPLATES = "workflow_scripts/triptych/report/templates"
@@ -60,6 +63,8 @@ rule report_study_claims:
         study="|".join(STUDIES),
     conda:
         "../envs/report.yaml"
+    resources:
+        **cluster(),
     params:
         study="triptych.{study}.study",
         settings=lambda w: STUDIES[w.study].claims[1],
@@ -89,13 +94,17 @@ rule report_claims:
         "results/benchmarks/report_claims/report_claims.tsv"
     conda:
         "../envs/report.yaml"
+    resources:
+        **cluster(),
     params:
         code=code("report_claims"),
     script:
         "../workflow_scripts/report/claims.py"
 
 
-prefix()  # refuses replace_prefix before any job
+RESULTS = Path(prefix()) / "results"  # refuses replace_prefix before any job
+if workflow.is_main_process and (_said := results_of_elsewhere(RESULTS)):
+    logger.warning(_said)
 
 
 rule report_page:
@@ -113,6 +122,8 @@ rule report_page:
         "results/benchmarks/report_page/report_page.tsv"
     conda:
         "../envs/report.yaml"
+    resources:
+        **cluster(),
     params:
         scale=SCALE,
         studies={

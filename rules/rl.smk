@@ -85,13 +85,18 @@ rule rl_train:
     resources:
         **cluster(mem_mb=13000, minutes=1250),
         gpu=GPU,
+        checkpoint_every=RL.config["training"]["checkpoint_every"],
     params:
         task=RL.task,
         runs=RL.runs,
         widths=lambda wildcards: RL.config["widths"][wildcards.networks],
         algorithms=RL.algorithms,
         pruning=RL.pruning,
-        training=RL.config["training"],
+        training={
+            key: value
+            for key, value in RL.config["training"].items()
+            if key != "checkpoint_every"
+        },
         evaluation=RL.config["evaluation"],
         max_transitions=RL.max_transitions,
         device=config["device"],

@@ -62,6 +62,8 @@ rule rl_collect:
     priority: 45  # with rl_prune what Table 1 waits for
     conda:
         "../envs/rl.yaml"
+    resources:
+        **cluster(),
     params:
         task="{task}",
         collect=RL.collect,
@@ -85,6 +87,8 @@ rule rl_prepare:
         task=RL.tasks_from("d4rl", "path", "minari"),
     conda:
         "../envs/rl.yaml"
+    resources:
+        **cluster(),
     params:
         task=RL.task,
         source=lambda wildcards: RL.data[wildcards.task],

@@ -24,6 +24,8 @@ rule rl_draw_figure1:
         "results/benchmarks/rl_draw_figure1/rl_draw_figure1.tsv"
     conda:
         "../envs/report.yaml"
+    resources:
+        **cluster(),
     params:
         **SHOWN,
         method="snip",
@@ -65,6 +67,8 @@ rule rl_draw_scores:
         "results/benchmarks/rl_draw_scores/rl_draw_scores.tsv"
     conda:
         "../envs/report.yaml"
+    resources:
+        **cluster(),
     params:
         **SHOWN,
         criteria=RL.compared_criteria,
@@ -88,6 +92,8 @@ rule rl_draw_sensors:
         "results/benchmarks/rl_draw_sensors/rl_draw_sensors.tsv"
     conda:
         "../envs/report.yaml"
+    resources:
+        **cluster(),
     params:
         **SHOWN,
         sensing=RL.sensing,
@@ -113,6 +119,8 @@ rule rl_draw_variants:
         "results/benchmarks/rl_draw_variants/rl_draw_variants.tsv"
     conda:
         "../envs/report.yaml"
+    resources:
+        **cluster(),
     params:
         **SHOWN,
         variants=RL.variants,
@@ -136,6 +144,8 @@ rule rl_small_data:
         "results/benchmarks/rl_small_data/rl_small_data.tsv"
     conda:
         "../envs/report.yaml"
+    resources:
+        **cluster(),
     params:
         **SHOWN,
         code=code("rl_small_data"),
@@ -161,6 +171,8 @@ rule rl_draw_masks:
         "results/benchmarks/rl_draw_masks/rl_draw_masks.tsv"
     conda:
         "../envs/report.yaml"
+    resources:
+        **cluster(),
     params:
         **SHOWN,
         task=RL.table1_task,
@@ -183,6 +195,8 @@ rule rl_table1:
     priority: 45  # the first table that a run shows
     conda:
         "../envs/report.yaml"
+    resources:
+        **cluster(),
     params:
         **SHOWN,
         task=RL.table1_task,
@@ -203,6 +217,8 @@ rule rl_inference:
         "results/benchmarks/rl_inference/rl_inference.tsv"
     conda:
         "../envs/report.yaml"
+    resources:
+        **cluster(),
     params:
         **SHOWN,
         code=code("rl_inference"),

@@ -6,6 +6,7 @@ config, resources and the library are read as files, so those of a repository ar
 
 from contextlib import suppress
 from io import BytesIO
+from os import environ
 from pathlib import Path
 from subprocess import check_output
 from tarfile import open as open_tar
@@ -17,13 +18,18 @@ from snakemake.sourcecache import HostingProviderFile, LocalSourceFile
 def _unpacked(file):
     """The folder with all files of the commit that a source file is read from."""
     hosted = isinstance(file, HostingProviderFile)
-    git = ["git", "-C", str(file.hosted_repo.repo_clone if hosted else file.repo_path)]
-    commit = check_output([*git, "rev-parse", f"{file.ref}^{{commit}}"], text=True)
+    path = str(file.hosted_repo.repo_clone if hosted else file.repo_path)
+    git = ["git", "-C", path, "-c", "safe.directory=*"]
+    # Hooks and `git rebase --exec` name their own repository in GIT_DIR.
+    env = {name: environ[name] for name in environ if not name.startswith("GIT_")}
+    commit = check_output(
+        [*git, "rev-parse", f"{file.ref}^{{commit}}"], env=env, text=True
+    )
     folder = Path(".snakemake", "triptych", "source", commit.strip()).resolve()
     if not folder.exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
         new = Path(mkdtemp(dir=folder.parent))
-        packed = BytesIO(check_output([*git, "archive", file.ref]))
+        packed = BytesIO(check_output([*git, "archive", file.ref], env=env))
         with open_tar(fileobj=packed) as archive:
             archive.extractall(new, filter="data")
         with suppress(OSError):  # another process was faster

@@ -62,7 +62,7 @@ rule style_train:
         crops=f"{CROPS}/crops.bin",
         index=f"{CROPS}/index.csv",
         paintings=paintings_learnt,
-        backbone=module_input(STYLE.backbone("loss")),
+        backbone=module_input(lambda w: STYLE.backbone("loss")),
         content=ancient(f"results/style/contents/{SHOWN}.png"),  # painted, not learnt from
         initial=module_input(
             expand(
@@ -143,7 +143,7 @@ rule style_quality:
     input:
         unpack(style_measured),
         runs="results/style/{version}/{name}/runs.csv",
-        validation=module_input(STYLE.backbone("validation")),
+        validation=module_input(lambda w: STYLE.backbone("validation")),
     output:
         "results/style/quality/{version}/{name}.csv",
     log:
@@ -167,7 +167,11 @@ rule style_quality:
 rule style_film:
     """The video to be stylised: generated, with sound, or the user's own."""
     input:
-        **({"video": module_input(FILM["path"])} if FILM["source"] == "path" else {}),
+        **(
+            {"video": module_input(lambda w: FILM["path"])}
+            if FILM["source"] == "path"
+            else {}
+        ),
     output:
         "results/style/video/source.mp4",
     log:
@@ -176,6 +180,8 @@ rule style_film:
         "results/benchmarks/style_film/style_film.tsv"
     conda:
         "../envs/style.yaml"
+    resources:
+        **cluster(),
     params:
         film=FILM["film"],
         code=code("style_film"),
@@ -220,8 +226,8 @@ rule style_time:
     input:
         photographs=PHOTOGRAPHS_CUT,
         painting=f"results/style/paintings/{STYLE.config['timing']['painting']}.png",
-        alexnet=module_input(STYLE.backbone("alexnet")),
-        vgg=module_input(STYLE.backbone("vgg")),
+        alexnet=module_input(lambda w: STYLE.backbone("alexnet")),
+        vgg=module_input(lambda w: STYLE.backbone("vgg")),
         network=module_input(STYLE.network(STYLE.main, STYLE.shown[STYLE.main])),
     output:
         images="results/style/timing/images.csv",

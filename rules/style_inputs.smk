@@ -40,7 +40,7 @@ rule style_download_coco:
 rule style_prepare_photographs:
     """Cut training crops out of COCO, a folder of photographs, or the bundled ones."""
     input:
-        archive=lambda w: COCO if w.source == "coco" else [],
+        archive=after_check(lambda w: COCO if w.source == "coco" else []),
     output:
         crops="results/style/photographs/{source}/crops.bin",
         index="results/style/photographs/{source}/index.csv",
@@ -54,6 +54,8 @@ rule style_prepare_photographs:
     conda:
         "../envs/style.yaml"
     threads: lambda w: 8 if w.source == "coco" else 1
+    resources:
+        **cluster(),
     params:
         source="{source}",
         photographs=PHOTOGRAPHS,
@@ -162,6 +164,8 @@ rule style_prepare_painting:
     priority: 80
     conda:
         "../envs/style.yaml"
+    resources:
+        **cluster(),
     params:
         longest=STYLE.config["longest_painting"],
         own=lambda w: STYLE.config["paintings"][w.painting]["source"] == "path",
@@ -185,6 +189,8 @@ rule style_prepare_content:
     priority: 80
     conda:
         "../envs/style.yaml"
+    resources:
+        **cluster(),
     params:
         size=lambda w: STYLE.config["contents"][w.content].get("size"),
         code=code("style_prepare_content"),
@@ -207,6 +213,8 @@ rule style_shipped_paintings:
         "results/benchmarks/style_shipped_paintings/style_shipped_paintings.tsv"
     conda:
         "../envs/style.yaml"
+    resources:
+        **cluster(),
     params:
         code=code("style_shipped_paintings"),
     script:
@@ -227,6 +235,8 @@ rule style_cut_contents:
     priority: 50  # what is stylised first
     conda:
         "../envs/style.yaml"
+    resources:
+        **cluster(),
     params:
         photographs=[STYLE.config["contents"][name] | {"name": name} for name in CUT],
         code=code("style_cut_contents"),

@@ -17,6 +17,8 @@ rule style_table1:
         "results/benchmarks/style_table1/style_table1.tsv"
     conda:
         "../envs/report.yaml"
+    resources:
+        **cluster(),
     params:
         architectures=STYLE.architectures,
         width=STYLE.config["network"]["width"],
@@ -39,6 +41,8 @@ rule style_draw_backbones:
         "results/benchmarks/style_draw_backbones/style_draw_backbones.tsv"
     conda:
         "../envs/report.yaml"
+    resources:
+        **cluster(),
     params:
         scale=SCALE,
         code=code("style_draw_backbones"),
@@ -59,6 +63,8 @@ rule style_draw_optimizers:
         "results/benchmarks/style_draw_optimizers/style_draw_optimizers.tsv"
     conda:
         "../envs/report.yaml"
+    resources:
+        **cluster(),
     params:
         scale=SCALE,
         code=code("style_draw_optimizers"),
@@ -80,6 +86,8 @@ rule style_figure4:
         "results/benchmarks/style_figure4/style_figure4.tsv"
     conda:
         "../envs/report.yaml"
+    resources:
+        **cluster(),
     params:
         scale=SCALE,
         code=code("style_figure4"),
@@ -99,6 +107,8 @@ rule style_figure7:
         "results/benchmarks/style_figure7/style_figure7.tsv"
     conda:
         "../envs/report.yaml"
+    resources:
+        **cluster(),
     params:
         scale=SCALE,
         code=code("style_figure7"),
@@ -121,6 +131,8 @@ rule style_figure8:
         "results/benchmarks/style_figure8/style_figure8.tsv"
     conda:
         "../envs/report.yaml"
+    resources:
+        **cluster(),
     params:
         scale=SCALE,
         code=code("style_figure8"),
@@ -140,6 +152,8 @@ rule style_presets:
         "results/benchmarks/style_presets/style_presets.tsv"
     conda:
         "../envs/report.yaml"
+    resources:
+        **cluster(),
     params:
         scale=SCALE,
         code=code("style_presets"),
@@ -161,6 +175,8 @@ rule style_draw_networks:
         "results/benchmarks/style_draw_networks/style_draw_networks.tsv"
     conda:
         "../envs/report.yaml"
+    resources:
+        **cluster(),
     params:
         scale=SCALE,
         code=code("style_draw_networks"),
@@ -186,6 +202,8 @@ rule style_styles:
         "results/benchmarks/style_styles/style_styles.tsv"
     conda:
         "../envs/report.yaml"
+    resources:
+        **cluster(),
     params:
         contents=STYLE.config["stylised"]["contents"],
         scale=SCALE,
@@ -215,6 +233,8 @@ rule style_figure1:
         "results/benchmarks/style_figure1/style_figure1.tsv"
     conda:
         "../envs/report.yaml"
+    resources:
+        **cluster(),
     params:
         scale=SCALE,
         code=code("style_figure1"),
@@ -238,6 +258,8 @@ rule style_initialisations:
         "results/benchmarks/style_initialisations/style_initialisations.tsv"
     conda:
         "../envs/report.yaml"
+    resources:
+        **cluster(),
     params:
         scale=SCALE,
         code=code("style_initialisations"),
@@ -258,6 +280,8 @@ rule style_scores:
         "results/benchmarks/style_scores/style_scores.tsv"
     conda:
         "../envs/report.yaml"
+    resources:
+        **cluster(),
     params:
         scale=SCALE,
         code=code("style_scores"),

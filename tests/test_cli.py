@@ -1,6 +1,7 @@
 """The command `triptych`, as a person would type it."""
 
 import argparse
+import os
 import re
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import pytest
 
 from triptych.cli import _parser, main
 from triptych.core.errors import printable
+from triptych.core.provenance import LIBRARY
 
 
 def test_help_names_each_command_and_imports_nothing_heavy():
@@ -53,6 +55,16 @@ def test_a_reader_that_has_enough_is_no_error():
     assert process.returncode == 0
 
 
+def test_a_terminal_that_is_gone_ends_no_work():
+    """ml-evs/matador#190: of a disowned run"""
+    terminal, shown = os.openpty()
+    os.close(terminal)
+    code = "import sys; from triptych.cli import main; sys.exit(main(['stylize', '--networks']))"
+    done = subprocess.run([sys.executable, "-c", code], stdout=shown, stderr=subprocess.PIPE)
+    os.close(shown)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_version_is_that_of_the_package_or_says_that_it_is_not_installed(capsys):
     with pytest.raises(SystemExit) as done:
         main(["--version"])
@@ -73,3 +85,16 @@ def test_a_name_becomes_text_that_page_table_and_terminal_can_hold():
     assert printable("caf\u00e9 \u96e8 \x1b[2J\r\n\u2066\udce9") == (
         "caf\u00e9 \u96e8 " + r"\x1b[2J\r\n\u2066\udce9"
     )
+
+
+@pytest.mark.parametrize("folder", ["copy", "."])
+def test_another_checkouts_code_is_not_run(tmp_path, folder, monkeypatch, capsys):
+    """That of an environment that was copied along with its checkout, or is a link to another's."""
+    (tmp_path / "copy" / "workflow_scripts").mkdir(parents=True)
+    (tmp_path / "workflow_scripts").symlink_to(LIBRARY)
+    checkout = (tmp_path / folder).resolve()
+    monkeypatch.setattr("sys.argv", [str(checkout / ".venv/bin/triptych")])
+    monkeypatch.chdir(checkout)
+    assert main(["verify"]) == 2
+    said = capsys.readouterr().err
+    assert (f"{checkout} runs the code of {LIBRARY.parent}" in said) == (folder == "copy")

@@ -1,14 +1,19 @@
 """What a run has not made: the list, its reasons, and the config that makes the rest."""
 
+import json
 import re
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 import warm
 
 from triptych.apps.listing import Job, needs_of
-from triptych.apps.missing import gaps_of, missing_page, rest_of
+from triptych.apps.missing import KILLED, gaps_of, missing_page, rest_of
 from triptych.apps.plan import planned_run
+from triptych.core.job import lock_of
+from triptych.core.job_lock import Owner, this_process
+from triptych.core.stopping import SAVED
 from triptych.report.page import told
 from triptych.style.data.missing import write_missing
 
@@ -67,6 +72,32 @@ def test_the_list_names_jobs_errors_products_and_pictures(tmp_path):
     assert any("waves" in line for line in lines) and "  it is too small" in lines
     assert lines[-1] == "{rl: {tasks: {one: null}}}"
     assert missing_page([], tmp_path / "results") == "Nothing is missing."
+
+
+def write_log_and_lock(folder, job, text, process, ended=False):
+    lock, log = lock_of(folder / job.log), folder / job.log
+    for path in (lock, log.parent):
+        path.mkdir(parents=True, exist_ok=True)
+    owner = Owner("a", process, "here", ended=ended)
+    (lock / "000001.json").write_text(json.dumps(asdict(owner)))
+    log.write_text(f"begun\n{text}")
+
+
+def test_a_job_that_was_killed_or_stopped_is_named_and_would_not_fail_again(tmp_path):
+    # A process of this number began at another time.
+    gone = f"{this_process().rpartition(' ')[0]} 1"
+    write_log_and_lock(tmp_path, FIRST, "", gone)
+    write_log_and_lock(tmp_path, SECOND, f"x: stopped {SAVED}\n", gone, ended=True)
+    fail(tmp_path, TRAIN, error="OSError: of an earlier run")
+    gaps, again = gaps_of([FIRST, SECOND, TRAIN], tmp_path)
+    errors = {job: error for gap in gaps for job, error in gap.errors.items()}
+    one, two = (f"rl_download: results/rl/{task}/data.hdf5" for task in ("one", "two"))
+    assert errors == {one: KILLED, two: f"stopped {SAVED}"} and again == []
+
+
+def test_a_job_that_runs_is_not_called_killed(tmp_path):
+    write_log_and_lock(tmp_path, FIRST, "", "another-machine 1 1")
+    assert gaps_of([FIRST], tmp_path)[0][0].errors == {}
 
 
 BROKEN = {

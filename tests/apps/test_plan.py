@@ -60,9 +60,12 @@ def test_what_has_finished_with_this_config_counts_by_its_own_benchmark(tmp_path
         file = tmp_path / job.benchmark
         file.parent.mkdir(parents=True)
         file.write_text("s\tmax_rss\n12.5\t700\n")
+    record = tmp_path / TRAIN.benchmark.replace("benchmarks", "provenance")
+    record.parent.mkdir(parents=True)
+    record.with_suffix(".json").write_text('{"attempts": [100.5, 20.0, 12.4]}')
     left = [DOWNLOAD], []  # it must run again
     monkeypatch.setattr("triptych.apps.plan.listed_jobs", lambda *_, **__: left)
-    assert dict(measured(tmp_path, JOBS, [])) == {1: {"s": "12.5", "max_rss": "700"}}
+    assert dict(measured(tmp_path, JOBS, [])) == {1: {"s": "133.0", "max_rss": "700"}}
 
 
 @pytest.mark.parametrize("scale", FILES)

@@ -2,8 +2,16 @@
 
 import collections
 import dataclasses
+import gc
 import itertools
 import math
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,12 +19,14 @@ import tiny_retrieval as job
 import torch
 from stops import Never, StopAfter
 
+from triptych.audio.training import batches as batches_module
 from triptych.audio.training.batches import Batches, Pair, caption_of, load
 from triptych.audio.training.settings import Schedule
 from triptych.audio.training.trainer import Validation
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import keyed_generator
-from triptych.core.stopping import Stopped
+from triptych.core.errors import InputError
+from triptych.core.stopping import Interrupted, Stopped, listening
 
 REPORT = Schedule(15, 1, 15, 2e-5, 1e-7)
 
@@ -68,6 +78,53 @@ def test_the_number_of_workers_makes_no_difference():
         assert first.captions == second.captions
         for name in ("recordings", "lengths", "chosen"):
             assert torch.equal(getattr(first, name), getattr(second, name))
+
+
+@pytest.mark.parametrize(("megabytes", "readers"), [(4, 0), (33, 1), (64, 2)])
+def test_no_more_processes_read_ahead_than_shared_memory_has_room_for(
+    monkeypatch, caplog, megabytes, readers
+):
+    """pytorch#5040: a batch that finds no room is lost, and the training waits for ever."""
+    data = batches()
+    room = SimpleNamespace(f_bavail=megabytes, f_frsize=2**20)
+    monkeypatch.setattr(batches_module, "SHARED_MEMORY", Path("/"))
+    monkeypatch.setattr(batches_module.os, "statvfs", lambda path: room)
+    monkeypatch.setattr(Batches, "largest_bytes", 10 * 2**20)
+    before = multiprocessing.active_children()
+    source = load(data, range(2, 12), 2, False)
+    first = next(source)
+    assert len(set(multiprocessing.active_children()) - set(before)) == readers
+    assert first.captions == data[2].captions
+    assert [record.args[1:] for record in caplog.records] == [(readers, 2)] * (readers < 2)
+    source.close()
+
+
+def test_the_largest_batch_is_one_of_the_longest_clips():
+    longest = max(map(job.Noise().frames, job.CLIPS))
+    assert batches(longest=60.0).largest_bytes == 4 * 8 * longest
+    assert batches(longest=0.02).largest_bytes == 4 * 8 * 640
+
+
+class Hanging(job.Noise):
+    """Clips on a disk that doesn't answer."""
+
+    def read(self, clip, start=0, frames=None):
+        time.sleep(1000)
+
+
+@pytest.mark.slow  # torch waits for five seconds for processes that hang
+@pytest.mark.parametrize("stopped", [True, False])
+def test_waiting_for_processes_that_hang_ends_by_a_signal_or_after_a_while(monkeypatch, stopped):
+    monkeypatch.setattr(batches_module, "PATIENCE", 60.0 if stopped else 1.0)
+    with listening():
+        source = load(Batches(job.PAIRS, Hanging(), 8, 0.3, 0.02, 3), range(4), 1, False)
+        if stopped:
+            threading.Timer(1, os.kill, (os.getpid(), signal.SIGTERM)).start()
+        with pytest.raises(Interrupted if stopped else InputError, match=r"SIGTERM|workers: 0"):
+            next(source)
+    del source
+    gc.collect()
+    assert not multiprocessing.active_children()
 
 
 def test_the_update_is_adams_with_the_scheduled_rate(tmp_path):

@@ -2,7 +2,12 @@
 
 import copy
 import math
+import os
 import re
+import signal
+import subprocess
+import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -16,6 +21,7 @@ from triptych.core.config import (
     completed,
     merged,
     read_config,
+    with_types,
 )
 
 ROOT = Path(__file__).parents[2]
@@ -171,6 +177,7 @@ def test_a_path_below_the_home_folder_is_found(monkeypatch):
         ({"style": {"paintings": {"waves": {"source": "path"}}}}, "style.paintings.waves.path"),
         ({"style": {"contents": {"mine": {"source": "path"}}}}, "style.contents.mine.path"),
         ({"style": {"photographs": {"source": "folder"}}}, "style.photographs.path"),
+        ({"style": {"photographs": {"source": "embedded"}}}, "style.photographs.path"),
         ({"style": {"video": {"source": "path"}}}, "style.video.path"),
         ({"style": {"backbones": {"vgg": {}}}}, "style.backbones.vgg.weights"),
     ],
@@ -187,9 +194,14 @@ def test_a_path_at_which_there_is_nothing_is_refused_by_its_key(own, key, tmp_pa
     entry[name] = "data/typo.hdf5"
     with pytest.raises(ConfigError, match=rf"config: {key} is 'data/typo\.hdf5'; expected"):
         check_paths(own, ROOT)
+    check_paths(own, ROOT, is_made={"data/typo.hdf5"}.__contains__)
     (tmp_path / "data").mkdir()
     (tmp_path / "data/typo.hdf5").write_text("")
     check_paths(own, ROOT)
+    if name == "path":
+        entry[name] = ""
+        with pytest.raises(ConfigError, match=rf"{key} is ''"):
+            check_paths(own, ROOT)
     if name == "weights":
         entry[name] = "hed"
         check_paths(own, ROOT)
@@ -198,12 +210,113 @@ def test_a_path_at_which_there_is_nothing_is_refused_by_its_key(own, key, tmp_pa
             check_paths(own, ROOT)
 
 
+@pytest.mark.parametrize(
+    ("table", "key"),
+    [
+        ({"source": "path", "path": "take{1}.hdf5"}, "path"),
+        ({"source": "path", "path": "folder{x}/take.mp4"}, "path"),
+        ({"weights": "vgg{16}.pth"}, "weights"),
+    ],
+)
+def test_braces_in_a_files_path_are_refused_and_in_a_folders_are_not(
+    table, key, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    file = Path(table[key])
+    file.parent.mkdir(exist_ok=True)
+    file.touch()
+    with pytest.raises(ConfigError, match=rf"style\.mine\.{key} is .*braces"):
+        check_paths({"style": {"mine": table}}, ROOT)
+    file.unlink()
+    file.mkdir()
+    check_paths({"style": {"mine": table}}, ROOT)
+
+
+def test_values_of_the_command_line_have_the_types_of_a_file():
+    """Snakemake reads each --config by int, by float, or as YAML whose values are all texts."""
+    given = {
+        "scale": "custom",
+        "rl": {"tasks": {"hopper": None, "ant": {"options": {"1": "2"}}}, "a": "7"},
+        "audio": {"chunk": "null", "seeds": ["0", "1"], "share": "0.5"},
+    }
+    arguments = [
+        "rl={tasks: {ant: {options: {1: 2}}}}",
+        "audio={chunk: null, seeds: [0, 1], share: 0.5}",
+        "scale=custom",
+        "other={",
+    ]
+    assert with_types(given, arguments) == {
+        "scale": "custom",
+        "rl": {"tasks": {"hopper": None, "ant": {"options": {"1": 2}}}, "a": "7"},
+        "audio": {"chunk": None, "seeds": [0, 1], "share": 0.5},
+    }
+
+
+def test_a_file_that_aliases_make_endless_is_refused(tmp_path):
+    lines = ["a0: &a0 [1, 1]", *(f"a{n}: &a{n} [{f'*a{n - 1}, ' * 10}1]" for n in range(1, 12))]
+    for text, refused in (("\n".join(lines), True), ("\n".join(lines[:5]), False)):
+        (tmp_path / "own.yaml").write_text(text)
+        with pytest.raises(ConfigError, match=r"own\.yaml.*\*name") if refused else nullcontext():
+            check_unique_keys(tmp_path / "own.yaml")
+
+
+def test_results_that_snakemake_has_no_records_of_are_told(tmp_path, monkeypatch):
+    """As where they were copied without .snakemake: nothing says which config they are of."""
+    monkeypatch.chdir(tmp_path)
+    provenance, metadata = Path("results/provenance/rl_train"), Path(".snakemake/metadata/a")
+    assert planning.results_of_elsewhere(Path("results")) == ""
+    for folder in (provenance, metadata):
+        folder.mkdir(parents=True)
+    for number in range(3):
+        (provenance / f"{number}.json").touch()
+    assert re.match(r"results has .* 3 jobs", planning.results_of_elsewhere(Path("results")))
+    for number in range(3):
+        (metadata / f"{number}").touch()
+    assert planning.results_of_elsewhere(Path("results")) == ""
+
+
+@pytest.mark.parametrize("name", ["results", ".snakemake"])
+def test_a_link_to_a_folder_that_is_gone_is_named(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).symlink_to("gone")
+    with pytest.raises(ConfigError, match=rf"^{re.escape(name)} is a link to gone"):
+        planning.plan({}, ROOT, [ROOT / "Snakefile"], main=True)
+
+
 def test_a_path_is_looked_at_before_anything_is_planned_unless_this_is_a_module(tmp_path):
     own = {"rl": {"tasks": {"hopper": {"source": "path", "path": str(tmp_path / "typo.hdf5")}}}}
     with pytest.raises(ConfigError, match=r"rl\.tasks\.hopper\.path is '.*typo\.hdf5'"):
         planning.plan(own, ROOT, [ROOT / "Snakefile"], main=True)
     (tmp_path / "Snakefile").write_text("")
     planning.plan(own, ROOT, [tmp_path / "Snakefile"], main=True)
+
+
+ENVIRONMENT = """
+import os, signal, sys
+from pathlib import Path
+os.getuid = lambda: 987654321
+if "nohup" in sys.argv:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+from triptych.core.provenance import SOURCE
+from triptych.planning import plan
+plan({}, SOURCE, [SOURCE / "Snakefile"], main=True)
+print(os.environ["MPLBACKEND"], os.environ["USER"], flush=True)
+os.kill(os.getpid(), signal.SIGHUP)
+"""
+
+
+@pytest.mark.parametrize(("argument", "ended"), [("", -signal.SIGTERM), ("nohup", 0)])
+def test_jobs_begin_with_a_backend_a_user_and_an_end_with_the_terminal(tmp_path, argument, ended):
+    """spinalcordtoolbox#4523, pytorch#140765, borg#1593"""
+    notebook = {"MPLBACKEND": "module://matplotlib_inline.backend_inline", "PATH": os.defpath}
+    done = subprocess.run(
+        [sys.executable, "-c", ENVIRONMENT, argument],
+        cwd=tmp_path,
+        env={**notebook, "PYTHONPATH": str(ROOT / "workflow_scripts")},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert done.stdout == "agg 987654321\n" and done.returncode == ended
 
 
 def test_a_checkout_that_no_pythonpath_can_name_is_refused_while_rules_are_read(monkeypatch):

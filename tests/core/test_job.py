@@ -4,14 +4,17 @@ import errno
 import json
 import logging
 import os
+import subprocess
+import sys
 import time
 from types import SimpleNamespace
 
 import pytest
 
+from triptych.core.checkpoint import Checkpoint
 from triptych.core.files import atomic_path
 from triptych.core.job import QUIET, job
-from triptych.core.provenance import parameters_digest
+from triptych.core.provenance import LIBRARY, parameters_digest
 from triptych.core.stopping import SAVED_EXIT_CODE, Stopped
 
 
@@ -118,6 +121,63 @@ def test_a_resumed_jobs_seconds_are_those_of_all_attempts(snakemake, tmp_path):
     with job(snakemake):  # what it is run again for is another story
         pass
     assert len(seconds(tmp_path)) == 1
+
+
+def test_a_state_costs_what_it_took_whatever_its_job_is_run_again_for(snakemake, tmp_path):
+    """mmcv#37: the time of a training that was resumed is that of its end alone."""
+
+    def train(rate, finished=True):
+        snakemake.params["updates"] = rate
+        with job(snakemake):
+            checkpoint = Checkpoint(tmp_path / "state", str(rate))
+            if checkpoint.load() is None:
+                time.sleep(0.2)
+                checkpoint.save({"done": 1})
+            if not finished:
+                raise Stopped("SIGTERM")
+
+    train(1)
+    for _ in range(2):  # --forcerun
+        train(1)
+        first, again = seconds(tmp_path)
+        assert first >= 0.2 > again
+    with pytest.raises(SystemExit):
+        train(2, finished=False)  # another training
+    train(2)
+    first, again = seconds(tmp_path)
+    assert 0.4 > first >= 0.2 > again
+
+
+LOST_TERMINAL = """
+from types import SimpleNamespace
+from triptych.core.job import job
+with job(SimpleNamespace(log=["results/logs/a/b.log"], input=[], output=[], wildcards={},
+                         params={}, threads=1)):
+    for number in range(5):
+        print("line \u266b", number, flush=True)
+"""
+
+
+@pytest.mark.parametrize("gone", [True, False])
+def test_a_terminal_that_is_gone_or_shows_less_ends_neither_the_log_nor_the_job(tmp_path, gone):
+    """tqdm#1033"""
+    reading, writing = os.pipe()
+    if gone:
+        os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-c", LOST_TERMINAL],
+        cwd=tmp_path,
+        stdout=writing,
+        stderr=writing,
+        env={**os.environ, "PYTHONPATH": str(LIBRARY), "PYTHONIOENCODING": "ascii"},
+    )
+    os.close(writing)
+    if not gone:
+        os.close(reading)
+    assert done.returncode == 0
+    assert (tmp_path / "results/logs/a/b.log").read_text().splitlines() == [
+        f"line \u266b {number}" for number in range(5)
+    ]
 
 
 def test_what_a_killed_attempt_took_is_counted_up_to_its_last_beat(snakemake, tmp_path):

@@ -9,7 +9,10 @@ import pytest
 from triptych.core.stopping import (
     MARGIN_SECONDS,
     SCHEDULERS,
+    SIGNALS,
+    Interrupted,
     StopRequest,
+    interruptible,
     scheduler_limit,
 )
 
@@ -17,18 +20,35 @@ from triptych.core.stopping import (
 @pytest.fixture(autouse=True)
 def handlers():
     """Put the process's own handlers back."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    before = {number: signal.getsignal(number) for number in SIGNALS}
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_is_a_wish_and_not_the_end(number):
     stop = StopRequest()
     assert stop.reason is None
     os.kill(os.getpid(), number)
     assert stop.reason == signal.Signals(number).name
+
+
+def test_a_lost_terminal_is_no_wish_under_nohup():
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    stop = StopRequest()
+    os.kill(os.getpid(), signal.SIGHUP)
+    assert stop.reason is None
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_a_wait_that_would_never_end(number):
+    stop = StopRequest()
+    with pytest.raises(Interrupted, match=signal.Signals(number).name), interruptible():
+        os.kill(os.getpid(), number)
+        time.sleep(60)
+    assert stop.reason == signal.Signals(number).name
+    os.kill(os.getpid(), number)  # outside a wait it is a wish again
 
 
 @pytest.mark.parametrize(("minutes", "seconds"), [(60, 3600 - MARGIN_SECONDS), (1, 30)])

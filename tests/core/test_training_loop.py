@@ -107,6 +107,21 @@ def test_an_evaluation_that_is_interrupted_is_done_again(tmp_path):
     assert [row[0] for row in found.rows] == [4, 8, 10]
 
 
+def test_a_step_that_is_interrupted_while_it_waits_is_done_again(tmp_path):
+    training = Counting()
+
+    def step():
+        if training.done == 5:
+            raise Interrupted("SIGHUP")
+        training.step()
+
+    settings = LoopSettings(STEPS, ("turn", "turns"))
+    loop = TrainingLoop(training, settings, Checkpoint(tmp_path, "x"), lambda: None)
+    with pytest.raises(Stopped, match="SIGHUP"):
+        loop.run("counting", step)
+    assert saved(tmp_path) == 5
+
+
 def test_divergence_keeps_the_last_good_state_and_says_which(tmp_path):
     with pytest.raises(DivergedError, match=r"step 6; the last good state, of turn 5, .*slower\."):
         run(tmp_path, Counting(bad_from=6), save_every=1)

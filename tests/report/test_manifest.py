@@ -11,7 +11,7 @@ import pytest
 
 from triptych import cli
 from triptych.core.errors import InputError
-from triptych.report.manifest import read_records, verify, write_manifest
+from triptych.report.manifest import digest, read_records, verify, write_manifest
 
 WANTED = ["results/report.html", "results/tables/scores.csv"]
 FAULTS = 5  # of each kind
@@ -110,7 +110,15 @@ def test_an_edited_manifest_a_left_table_and_a_missing_manifest_are_said(run):
     manifest.write_text(manifest.read_text().replace("1.5", "1.0"))
     with pytest.raises(InputError, match=r"manifest\.json was edited: its own hash differs"):
         problems()
-    for text in (b"", b"\xff", b"[]", b"{}", b'"text"', b"[" * 100_000):
+    whole = json.loads(manifest.read_text())
+    others = [
+        {key: value for key, value in whole.items() if key != "jobs"},
+        {**whole, "jobs": {"rl": {}}},
+        {**whole, "outputs": {"a.csv": 7}},
+        {**whole, "sources": ["a.csv"]},
+    ]
+    signed = [json.dumps({**other, "sha256": digest(other)}).encode() for other in others]
+    for text in (b"", b"\xff", b"[]", b"{}", b'"text"', b"[" * 100_000, *signed):
         manifest.write_bytes(text)
         with pytest.raises(InputError, match=r"manifest\.json: not a manifest"):
             problems()
@@ -120,19 +128,59 @@ def test_an_edited_manifest_a_left_table_and_a_missing_manifest_are_said(run):
         problems()
 
 
-def test_the_commit_and_whether_it_was_clean_are_told(run):
-    def git(*arguments):
-        identity = ("-c", "user.name=t", "-c", "user.email=t@example.org")
-        subprocess.run(["git", *identity, *arguments], check=True, capture_output=True)
+def git(*arguments):
+    identity = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+    command = ["git", *identity, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
-    def written():
-        write_manifest("results/manifest.json", read_records("results/provenance"), WANTED, {}, "")
-        return json.loads(Path("results/manifest.json").read_text())
 
+def written():
+    write_manifest("results/manifest.json", read_records("results/provenance"), WANTED, {}, "")
+    return json.loads(Path("results/manifest.json").read_text())
+
+
+@pytest.fixture
+def commit(run):
+    """The commit of a checkout in which a run is made."""
     git("init")
     Path(".gitignore").write_text("results\n")
     git("add", "-A")
     git("commit", "-m", "one")
+    return git("rev-parse", "HEAD")
+
+
+def test_the_commit_and_whether_it_was_clean_are_told(commit):
     assert written()["clean"] and len(written()["commit"]) == 40
     Path("resources/data.bin").write_bytes(b"")
     assert not written()["clean"]
+
+
+def test_the_commit_is_the_checkouts_whatever_repository_a_hook_runs_for(commit, monkeypatch):
+    """Vundle#807: git sets GIT_DIR and GIT_INDEX_FILE for hooks and `rebase --exec`."""
+    git("init", "other")
+    git("-C", "other", "commit", "--allow-empty", "-m", "two")
+    Path(".git/info/exclude").write_text("other\n")
+    monkeypatch.setenv("GIT_DIR", str(Path("other/.git").resolve()))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(Path("other/.git/index").resolve()))
+    assert (written()["commit"], written()["clean"]) == (commit, True)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root gives files away")
+def test_the_commit_of_another_users_checkout_is_told(commit):
+    for path in [Path(), *Path().rglob("*")]:
+        os.chown(path, 1234, 1234)
+    assert (written()["commit"], written()["clean"]) == (commit, True)
+
+
+def test_where_no_commit_is_known_the_manifest_says_why(run, commit, tmp_path, monkeypatch):
+    Path(".git/HEAD").write_text("damaged")
+    damaged = written()
+    shutil.rmtree(".git")
+    none = written()
+    git("init", "..")
+    inside = written()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    without = written()
+    assert {record["commit"] for record in (damaged, none, inside, without)} == {None}
+    reasons = [record["why_no_commit"] for record in (damaged, none, inside, without)]
+    assert len({*reasons}) >= 3 and "no program git" in reasons[3] and "checkout" in reasons[2]

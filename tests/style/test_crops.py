@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from triptych.style.data import crops
 from triptych.style.data.crops import (
     random_crops,
     shard_collection,
@@ -57,15 +58,17 @@ BAD = {
     "train2017/000000000012.jpg": (encoded(photograph(200, 31)), "tiny"),
     "train2017/000000000099.png": (encoded(Image.new("I;16", (90, 90), 900), "PNG"), "grey"),
 }
-OTHERS = {"train2017/": b"", "__MACOSX/._a.jpg": b"x", "readme.txt": b"x", ".thumb.jpg": b"x"}
+OTHERS = {"train2017/": b"", "__MACOSX/a.jpg": WHOLE, "readme.txt": b"x", ".thumb/a.jpg": WHOLE}
 
 
 @pytest.fixture(scope="module")
 def coco(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A zip as COCO's, in an order that isn't that of the names, with bad files among the good."""
+    """A zip as COCO's, in an order that isn't that of the names, with bad files among the good, and
+    with an earlier file of the same name as the last."""
     path = tmp_path_factory.mktemp("coco") / "train2017.zip"
     members = {**GOOD, **{name: data for name, (data, _) in BAD.items()}, **OTHERS}
-    with zipfile.ZipFile(path, "w") as archive:
+    with zipfile.ZipFile(path, "w") as archive, pytest.warns(UserWarning, match="Duplicate name"):
+        archive.writestr(max(GOOD), WHOLE)
         for name in sorted(members, reverse=True):
             archive.writestr(name, members[name])
     return path
@@ -95,6 +98,7 @@ def test_unusable_images_are_listed_and_not_fatal(
         shard_collection(coco, tmp_path, size=64, validation=0)
     listed = column(tmp_path / "skipped.csv", "source", "reason")
     assert listed == [(name, reason) for name, (_, reason) in sorted(BAD.items())]
+    assert "left out: 2, hidden" in caplog.text
     assert "5 crops for training, 0 held out; skipped: 3 broken, 3 grey, 1 tiny" in caplog.text
 
 
@@ -103,11 +107,27 @@ def test_a_folder_is_a_source_with_its_folders_below(tmp_path: Path) -> None:
         (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "in" / name).write_bytes(encoded(photograph(100, 80)))
     (tmp_path / "in" / "c.jpg").write_bytes(b"broken")
+    (tmp_path / "in" / "gone.jpg").symlink_to("nowhere")
     (tmp_path / "in" / "notes.txt").write_text("")
     shard_collection(tmp_path / "in", tmp_path, size=64, validation=1)
     shards = Shards(tmp_path)
     assert shards.sources == ["b.jpg", "sub/a.jpg"]
-    assert column(tmp_path / "skipped.csv", "source", "reason") == [("c.jpg", "broken")]
+    left_out = column(tmp_path / "skipped.csv", "source", "reason")
+    assert left_out == [("c.jpg", "broken"), ("gone.jpg", "broken")]
+
+
+def test_whatever_a_photograph_raises_leaves_it_out_alone(coco, tmp_path, monkeypatch) -> None:
+    def fails_once(image: Image.Image) -> Image.Image:
+        if image.height > 2 * image.width:
+            raise MemoryError
+        return opaque(image)
+
+    opaque, tall = crops.opaque, "train2017/000000000025.jpg"
+    monkeypatch.setattr(crops, "opaque", fails_once)
+    shard_collection(coco, tmp_path, size=64, validation=0)
+    assert Shards(tmp_path).sources == sorted(set(GOOD) - {tall})
+    listed = dict(column(tmp_path / "skipped.csv", "source", "detail"))
+    assert "MemoryError" in listed[tall]
 
 
 def test_random_crops_are_parts_of_their_photographs_never_enlarged() -> None:
@@ -144,6 +164,8 @@ def test_bundled_own_and_painted_pictures_give_crops_and_the_reserved_are_apart(
     own = tmp_path / "own"
     own.mkdir()
     Image.new("RGB", (1500, 1300), (255, 0, 0)).save(own / "red.png")
+    Image.new("I;16", (200, 200), 65_535).save(own / "white.png")
+    (own / "broken.png").write_bytes(b"broken")
     shard_embedded(
         tmp_path,
         48,
@@ -161,6 +183,8 @@ def test_bundled_own_and_painted_pictures_give_crops_and_the_reserved_are_apart(
     assert set(sources[shards.validation]) <= {"coffee", "rocket"}
     assert not set(sources[shards.training]) & {"coffee", "rocket"}
     assert len(set(sources[shards.training])) > 24
+    white = next(number for number in shards.training if sources[number] == "white")
+    assert shards.batch([white]).numpy().max() > 128  # 16 bits count as they do elsewhere
     painted = [number for number in shards.training if sources[number].startswith("generated")]
     assert painted == list(range(3, 80, 4))
     assert int(shards.batch([7])[0, 0, 5, 5]) == pytest.approx(21, abs=2)

@@ -2,7 +2,6 @@
 
 import logging
 import struct
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,6 @@ from triptych.core.errors import InputError
 from triptych.style.data.image_files import image_files
 from triptych.style.data.images import (
     read_image,
-    read_image_alpha,
     resize,
     write_image,
 )
@@ -231,41 +229,21 @@ def test_shrinking_equals_pillows_antialiased_bicubic() -> None:
     assert (ours - tensor(np.asarray(theirs))).abs().max() < 2 / 255
 
 
-def test_images_of_a_folder_are_found_by_suffix_and_sorted(tmp_path: Path) -> None:
-    for name in ("b.JPG", "a.png", "notes.txt", ".hidden.png", "sub/c.webp"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_bytes(b"")
-    (tmp_path / "folder.png").mkdir()
-    assert [path.name for path in image_files(tmp_path)] == ["a.png", "b.JPG"]
-    below = image_files(tmp_path, recursive=True)
-    assert [path.relative_to(tmp_path).as_posix() for path in below] == [
-        "a.png",
-        "b.JPG",
-        "sub/c.webp",
-    ]
+def test_images_of_a_folder_are_found_by_suffix_once_and_nothing_of_a_system(tmp_path, caplog):
+    folder = tmp_path / ".hidden above"
+    listed = ["a.png", "b.JPG", "sub/c.webp"]
+    systems = [".Trash-1000/files/a.png", "sub/.thumbnails/a.png", "@eaDir/a.png", "__MACOSX/a.png"]
+    for name in (*listed, *systems, "notes.txt", ".hidden.png", ".git/annex/objects/d.png"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(b"")
+    (folder / "folder.png").mkdir()
+    (folder / "d.png").symlink_to(".git/annex/objects/d.png")
+    (folder / "sub/e.png").symlink_to("../a.png")
+    assert [path.name for path in image_files(folder)] == ["a.png", "b.JPG", "d.png"]
+    caplog.clear()
+    below = image_files(folder, recursive=True)
+    assert [path.relative_to(folder).as_posix() for path in below] == sorted([*listed, "d.png"])
+    counts = [record.args[1] for record in caplog.records]
+    assert counts == [6, 1]
     with pytest.raises(InputError, match="no such folder"):
         image_files(tmp_path / "none")
-
-
-@pytest.mark.parametrize("bits", [8, 16])
-def test_a_colour_that_a_png_makes_transparent_is_so_at_any_depth(tmp_path, bits):
-    """Of 16 bits Pillow keeps the upper 8, and the whole key."""
-    key, other = (0x0A0B, 0x1415, 0x1E1F), (0xC800, 0x0000, 0x0000)
-    if bits == 8:
-        key, other = (tuple(value >> 8 for value in colour) for colour in (key, other))
-    row = b"\0" + struct.pack(f">{6}{'B' if bits == 8 else 'H'}", *key, *other)
-
-    def chunk(name: bytes, data: bytes) -> bytes:
-        checksum = struct.pack(">I", zlib.crc32(name + data))
-        return struct.pack(">I", len(data)) + name + data + checksum
-
-    parts = [
-        chunk(b"IHDR", struct.pack(">IIBBBBB", 2, 1, bits, 2, 0, 0, 0)),
-        chunk(b"tRNS", struct.pack(">HHH", *key)),
-        chunk(b"IDAT", zlib.compress(row)),
-        chunk(b"IEND", b""),
-    ]
-    (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(parts))
-    rgb, alpha = read_image_alpha(tmp_path / "a.png")
-    assert alpha[0, 0].tolist() == [0, 1]
-    torch.testing.assert_close(rgb[:, 0, 1], torch.tensor([200 / 255, 0, 0]))

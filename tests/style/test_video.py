@@ -22,7 +22,8 @@ from videos import (
 from triptych.core.errors import InputError
 from triptych.style.network.architecture import Architecture
 from triptych.style.network.network import TransformationNetwork
-from triptych.style.video.info import probe, read_frames
+from triptych.style.video.frames import read_frames
+from triptych.style.video.info import probe
 from triptych.style.video.transfer import (
     network_stylist,
     properties,
@@ -37,6 +38,7 @@ EVEN_CLIPS = {
         "a.ts",
         Clip(starts=range(90_000, 90_000 + 12 * 3750, 3750), tick=Fraction(1, 90_000), last=3750),
     ),
+    "B-frames in AVI, which has no times of showing": ("a.avi", Clip()),
     "an odd size": ("a.mp4", Clip(width=63, height=47)),
 }
 UNEVEN_CLIPS = {
@@ -313,7 +315,7 @@ def test_a_failing_stage_stops_all_and_leaves_nothing(
         raise RuntimeError("melted")
 
     if where == "reader":
-        monkeypatch.setattr("triptych.style.video.info._matched", fail)
+        monkeypatch.setattr("triptych.style.video.frames._matched", fail)
     if where == "writer":
         monkeypatch.setattr("triptych.style.video.writing.VideoWriter.write", fail)
     stylist = fail if where == "network" else same
@@ -344,24 +346,33 @@ def test_a_network_as_stylist_gives_what_it_gives_by_itself_rounded() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "written", "tagged"),
-    [(576, "ITU601", None), (720, "ITU709", None), (720, "ITU601", 6), (576, "ITU709", 1)],
+    ("width", "lines", "written", "tagged"),
+    [
+        (48, 576, "ITU601", None),
+        (48, 720, "ITU709", None),
+        (1278, 48, "ITU601", None),
+        (1281, 48, "ITU709", None),
+        (48, 720, "ITU601", 6),
+        (48, 576, "ITU709", 1),
+    ],
 )
 def test_colours_of_an_untagged_film_follow_its_size_as_in_players(
-    tmp_path: Path, lines: int, written: str, tagged: int | None
+    tmp_path: Path, width: int, lines: int, written: str, tagged: int | None
 ) -> None:
     from av.video.reformatter import ColorRange, Colorspace
 
     colours = np.repeat([[(200, 30, 30), (30, 180, 60), (20, 40, 220)]], lines, 0)
-    frame = np.repeat(colours, 16, 1).astype(np.uint8)
+    frame = np.repeat(colours, width // 3, 1).astype(np.uint8)
     matrix = {"dst_colorspace": Colorspace[written], "dst_color_range": ColorRange.MPEG}
     with av.open(str(tmp_path / "a.mp4"), "w") as container:
         stream = container.add_stream("libx264", rate=10, options={"crf": "0"})
-        stream.width, stream.height, stream.pix_fmt = 48, lines, "yuv444p"
+        stream.width, stream.height, stream.pix_fmt = width, lines, "yuv444p"
         if tagged is not None:
             stream.codec_context.colorspace = tagged
         picture = av.VideoFrame.from_ndarray(frame, format="rgb24")
         container.mux(stream.encode(picture.reformat(format="yuv444p", **matrix)))
         container.mux(stream.encode(None))
     ((shown, _),) = read_frames(probe(tmp_path / "a.mp4"))
-    np.testing.assert_allclose(shown[10, 8::16].astype(int), frame[10, 8::16], atol=3)
+    np.testing.assert_allclose(
+        shown[10, 8 :: width // 3].astype(int), frame[10, 8 :: width // 3], atol=3
+    )

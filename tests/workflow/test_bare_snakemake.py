@@ -81,10 +81,10 @@ def test_a_strangers_snakemake_plans_each_scale(python, tmp_path, names, conda):
 
 
 def test_an_older_snakemake_is_told_so_in_a_sentence(python, tmp_path):
-    older = f"import snakemake.common as c; c.__version__ = '9.16.2'\n{PROGRAM}"
+    older = f"import snakemake.common as c; c.__version__ = '9.19.0'\n{PROGRAM}"
     code, said = planned(python, tmp_path, program=older)
     assert code == 1
-    assert OLDEST in said and "9.16.2" in said and "Traceback" not in said
+    assert OLDEST in said and "9.19.0" in said and "Traceback" not in said
 
 
 def test_the_lock_and_the_package_ask_for_the_oldest_snakemake_that_works():

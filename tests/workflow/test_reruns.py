@@ -61,6 +61,15 @@ def test_a_renamed_folder_makes_nothing_stale_with_and_without_the_profile(finis
     assert moved.jobs("all", "--workflow-profile", "none") == []
 
 
+def test_what_changes_no_number_trains_nothing_again(finished):
+    overlay = finished.root / "tiny.yaml"
+    config = yaml.safe_load(overlay.read_text())
+    config["audio"]["stages"]["common"] |= {"workers": 2, "checkpoint_minutes": 0.5}
+    config["rl"]["training"]["checkpoint_every"] = 7
+    overlay.write_text(yaml.safe_dump(config))
+    assert finished.stale("all") <= {"report_manifest"}  # which holds the config
+
+
 def reversed_keys(value):
     """A config in which the keys of tables stand in the opposite order, but for those of `vary`,
     which name runs."""

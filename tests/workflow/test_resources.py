@@ -32,18 +32,21 @@ def jobs(listed):
             "rule": job["rule_name"],
             "local": job["rule_name"] in local,
             "needs": job["needs"],
+            "output": job["output"],
             **{"gpu": 0, "runtime": None, "mem_mb": None, **job["resources"]},
         }
         for job in listed
     ]
 
 
-def test_every_job_asks_for_memory_and_minutes_and_a_training_for_more(jobs):
+def test_every_job_of_a_cluster_asks_for_memory_and_minutes_and_a_training_for_more(jobs):
     assert {(job["mem_mb"], job["runtime"]) for job in jobs if job["rule"] == "style_figure4"} == {
         (4000, 15)
     }
     for job in jobs:
-        assert job["mem_mb"] >= 4000 and 15 <= job["runtime"] <= LONGEST_MINUTES, job
+        if not job["local"] and job["output"]:
+            assert job["mem_mb"] >= 4000 and 15 <= job["runtime"] <= LONGEST_MINUTES, job
+            assert job["together"] == 1, job
     (train,) = {(job["mem_mb"], job["runtime"]) for job in jobs if job["rule"] == "rl_train"}
     assert train[0] > 4000 and train[1] > 1000
 
@@ -86,7 +89,7 @@ def test_the_profile_names_rules_that_exist():
     rules = set()
     for file in (ROOT / "rules").glob("*.smk"):
         rules |= set(re.findall(r"^(?:rule|use rule \w+ as) (\w+)", file.read_text(), re.MULTILINE))
-    for key in ("groups", "set-threads", "set-resources"):
+    for key in ("groups", "set-threads"):
         assert PROFILE[key].keys() <= rules
     assert set(PROFILE["groups"].values()) == PROFILE["group-components"].keys()
 
@@ -99,8 +102,17 @@ def test_what_needs_the_network_runs_where_snakemake_does(jobs):
     local = {job["rule"] for job in jobs if job["local"]}
     downloads = {job["rule"] for job in jobs if re.search("download|fetch", job["rule"])}
     assert downloads and downloads <= local
-    apart = {rule for rule, said in PROFILE["set-resources"].items() if said.get("together") == 0}
-    assert local <= apart
+
+
+@pytest.mark.slow
+def test_default_resources_and_limits_of_the_command_line_leave_the_others(fresh):
+    asked = ("--default-resources", "slurm_account=me", "--resources", "mem_mb=64000")
+    (job,) = [j for j in fresh.jobs("rl_table1", *asked) if j["rule_name"] == "rl_prune"]
+    expected = {"slurm_account": "me", "runtime": 30, "mem_mb": 6000}
+    assert expected.items() <= job["resources"].items()
+    said = fresh.snakemake("rl_table1", "--touch", "--resources", "mem_mb=64000")
+    (provided,) = re.findall("Provided resources: .*", said)
+    assert re.search(r"\bgpu\W[^0-9]*1\b", provided) and "64000" in provided
 
 
 @pytest.mark.parametrize("scale", [DEMO, OVERNIGHT])

@@ -16,7 +16,7 @@ import yaml
 from tiny_checkout import COLD, ROOT, Checkout, copy_checkout, write_module
 
 from triptych.apps.init import begin
-from triptych.core.config import check_config, completed, read_config
+from triptych.core.config import check_config, completed, merged, read_config
 
 pytestmark = pytest.mark.slow
 
@@ -175,10 +175,22 @@ def test_as_the_printed_module_everything_made_lies_below_the_prefix(source, ref
     assert planned(snakemake(tmp_path, "--dry-run", "--forceall")) == reference[0]
     # Paths of a user's config are found from the working directory.
     (tmp_path / "mine.hdf5").touch()
-    own = {"rl": {"tasks": {"hopper": {"source": "path", "path": "mine.hdf5"}}}}
+    own = merged(SMALL, {"rl": {"tasks": {"hopper": {"source": "path", "path": "mine.hdf5"}}}})
     (tmp_path / "config" / "config.yaml").write_text(yaml.safe_dump(own))
     text = snakemake(tmp_path, "--dry-run", f"{PREFIX}/results/rl/hopper/dataset.csv")
     assert "input: mine.hdf5\n" in text
+    # One at which there is nothing is refused, though all that is made of it is there, for which
+    # Snakemake leaves errors aside; unless another rule makes it.
+    (tmp_path / "mine.hdf5").unlink()
+    (tmp_path / "used").touch()
+    rule = "\nrule {}:\n    input: {}\n    output: '{}'\n    shell: 'touch {{output}}'\n"
+    with (tmp_path / "Snakefile").open("a") as file:
+        file.write(rule.format("last", repr(f"{PREFIX}/{TARGET}"), "used"))
+        file.flush()
+        said = study.snakemake("--dry-run", "used", config=None, check=False)
+        assert "rl.tasks.hopper.path is 'mine.hdf5'" in said and "Nothing" not in said
+        file.write(rule.format("first", "[]", "mine.hdf5"))
+    assert "rule first:" in snakemake(tmp_path, "--dry-run", "used")
     for replaced in ("results/", "results/tables/"):
         other = f'replace_prefix: {{"{replaced}": "out/"}}'
         study = write_module(tmp_path / replaced, SMALL, declared, other)
@@ -186,18 +198,26 @@ def test_as_the_printed_module_everything_made_lies_below_the_prefix(source, ref
         assert "replace_prefix" in said and "Traceback" not in said
 
 
-def test_what_snakedeploy_writes_runs_from_a_repository(reference, tmp_path):
-    """Its module names github(...); what Snakemake would clone is put where it keeps clones."""
+@pytest.mark.parametrize("place", ["github", "gitfile"])
+def test_what_snakedeploy_writes_runs_from_a_repository(reference, tmp_path, place):
+    """Its module names github(...); what Snakemake would clone is put where it keeps clones. As in
+    a hook, git's variables name another repository (Vundle#807)."""
     clones = tmp_path / "cache/snakemake/snakemake/source-cache/snakemake-git-cache"
     repository = clones / "github.com/someone/triptych"
     copy_checkout(repository)
     who = ["-c", "user.name=someone", "-c", "user.email=someone@example.org"]
     for command in (["init", "-q"], ["add", "."], [*who, "commit", "-qm", "All"], ["tag", "v1"]):
         subprocess.run(["git", *command], cwd=repository, check=True)
-    declared = 'github("someone/triptych", path="workflow/Snakefile", tag="v1")'
+    named = "someone/triptych" if place == "github" else repository
+    declared = f'{place}("{named}", path="workflow/Snakefile", tag="v1")'
     study = tmp_path / "study"
     write_module(study, SMALL, declared, prefix="")
-    text = snakemake(study, "--dry-run", environment={"XDG_CACHE_HOME": str(tmp_path / "cache")})
+    subprocess.run(["git", "init", "-q", tmp_path / "hooked"], check=True)
+    found = {
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "GIT_DIR": str(tmp_path / "hooked" / ".git"),
+    }
+    text = snakemake(study, "--dry-run", environment=found)
     assert len(list((study / ".snakemake/triptych/source").iterdir())) == 1
     assert planned(text) == reference[0]
 

@@ -121,6 +121,18 @@ def test_a_password_in_the_address_of_a_server_reaches_no_file(fresh):
     assert "geheimwort" not in said
 
 
+def test_a_value_that_names_a_file_which_is_not_shipped_is_refused(planned_in):
+    own = "style={networks: {initial_weights: misspelt}}"
+    said = planned_in.snakemake("style", "--dry-run", "--config", own, check=False)
+    assert "resources/style/networks/misspelt.safetensors" in said and "MissingInput" not in said
+
+
+def test_numbers_of_the_command_line_are_those_of_a_file(planned_in):
+    own = "rl={training: {updates: 7}, sweeps: {bcq: {seeds: [3]}}, tasks: {walker2d: null}}"
+    jobs = planned_in.jobs("rl", "--config", own)
+    assert "rl_train" in {job["rule_name"] for job in jobs}
+
+
 @pytest.mark.parametrize(
     ("sources", "said"),
     [

@@ -14,7 +14,13 @@ with job(snakemake):
     plan = Plan(
         Corpus(files.manifest, files.captions, files.shards, files.queries, files.variations),
         lambda seed: load_model(files.pretrained),
-        TrainingSettings.from_table(params.training),
+        TrainingSettings.from_table(
+            {
+                **params.training,
+                "workers": snakemake.resources.workers,
+                "checkpoint_minutes": float(snakemake.resources.checkpoint_minutes),
+            }
+        ),
         datasets=["clotho"],
         targets=params.targets,
         shown=params.shown,

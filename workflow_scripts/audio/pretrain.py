@@ -22,7 +22,13 @@ with job(snakemake):
             one_caption=["audiocaps"] if params.audiocaps_captions == "first" else [],
         ),
         partial(build_model, settings, files.text, files.audio_weights or None),
-        TrainingSettings.from_table(params.training),
+        TrainingSettings.from_table(
+            {
+                **params.training,
+                "workers": snakemake.resources.workers,
+                "checkpoint_minutes": float(snakemake.resources.checkpoint_minutes),
+            }
+        ),
         targets=params.model["targets"],
         untrained=params.untrained,
         shown=params.shown,

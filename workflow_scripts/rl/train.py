@@ -55,7 +55,7 @@ with job(snakemake):
         ),
         updates=training["updates"],
         evaluate_every=params.evaluation["every"],
-        checkpoint_every=training["checkpoint_every"],
+        checkpoint_every=snakemake.resources.checkpoint_every,
         precision=precision,
         sparse=() if precision == "bf16" else sparse,
     )

@@ -4,17 +4,21 @@ What takes long to import is imported when a command runs, so that --help is ins
 """
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 from triptych.apps import doctor, init, plan, policy, results
 from triptych.apps.pictures import commands as pictures
 from triptych.apps.sounds import commands as sounds
 from triptych.core.errors import InputError, error_message, printable
+from triptych.core.job import silence
+from triptych.core.provenance import LIBRARY
 
 DESCRIPTION = """\
 Reproduce three papers, and use what was trained on your own files.
@@ -35,6 +39,7 @@ GROUPS = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return the exit code (2 for input that cannot be used)."""
+    os.environ["MPLBACKEND"] = "agg"  # a notebook's is no backend of this environment
     with redirect_stdout(_Printable(sys.stdout)), redirect_stderr(_Printable(sys.stderr)):
         try:
             try:
@@ -49,12 +54,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(arguments: Sequence[str] | None) -> int:
     options = _parser().parse_args(arguments)
     try:
+        _check_checkout()
         return int(options.run(options))
     except BrokenPipeError:
         raise
     except (InputError, OSError) as problem:
         print(f"triptych {options.command}: {error_message(problem)}", file=sys.stderr)
         return 2
+
+
+def _check_checkout() -> None:
+    """Refuse another checkout's code, which a .venv that was copied along, or a link, runs."""
+    checkout = Path(os.path.abspath(sys.argv[0])).parent.parent.parent
+    library = checkout / LIBRARY.name
+    if library.is_dir() and not library.samefile(LIBRARY):
+        raise InputError(
+            f"the .venv in {checkout} runs the code of {LIBRARY.parent}, where it was made; "
+            f"run make setup in {checkout}"
+        )
 
 
 class _Printable:
@@ -69,7 +86,13 @@ class _Printable:
     def write(self, text: str) -> int:
         code = self._stream.encoding or "utf-8"
         text = printable(text, allowed="\n\t").encode(code, "backslashreplace").decode(code)
-        return int(self._stream.write(text))
+        try:
+            self._stream.write(text)
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
+            silence(self._stream)  # the terminal is gone; the work goes on
+        return len(text)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,7 +1,12 @@
 """Pictures and films that people bring to `triptych stylize`: accounted for, by content."""
 
 import io
+import os
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -63,7 +68,8 @@ def test_of_a_folder_every_file_is_painted_or_listed_once_with_why(capsys):
         "song.mp3": b"ID3" + bytes(40),
         "empty.png": b"",
     }
-    Path("in/more").mkdir(parents=True)
+    for name in ("more", "@eaDir"):
+        Path("in", name).mkdir(parents=True)
     for name, content in {**painted, **left_out, ".hidden": b"", "Thumbs.db": b""}.items():
         Path("in", name).write_bytes(content)
     Path("in/gone.jpg").symlink_to("nowhere")
@@ -101,6 +107,118 @@ def test_no_file_that_is_there_is_written_over(capsys):
     assert Path("clip-2.mp4").is_file() and Path("photo-2.png").is_file()
     assert stylize("photo.png", "-o", "x.png", "--overwrite") == 0
     assert read_image("x.png").shape == (3, 32, 32)
+
+
+def test_inputs_of_one_name_have_a_result_each(capsys):
+    for number, source in enumerate(("x/a.png", "y/a.png", "y/a.bmp", "z/a.png")):
+        Path(source).parent.mkdir(exist_ok=True)
+        Image.new("RGB", (8 + number, 8)).save(source)
+    assert stylize("x/a.png", "y", "z/a.png", "-o", "out", "--overwrite") == 0
+    for name, width in {"a": 8, "a-2": 10, "a-3": 9, "a-4": 11}.items():
+        assert Image.open(f"out/{name}.png").width == width
+    assert "y/a.png -> out/a-3.png" in capsys.readouterr().out
+
+
+def test_each_name_of_one_file_has_a_result():
+    Path("in").mkdir()
+    write_image("in/a.png", torch.rand(3, 8, 8))
+    Path("in/b.png").symlink_to("a.png")
+    os.link("in/a.png", "in/c.png")
+    Path("again").symlink_to("in")
+    assert stylize("in", "again", "in/a.png", "-o", "out") == 0
+    assert sorted(path.name for path in Path("out").iterdir()) == ["a.png", "b.png", "c.png"]
+
+
+def test_results_in_the_folder_of_their_inputs_are_not_painted_again(capsys):
+    Path("in").mkdir()
+    for name in ("a.jpg", "b.png", "c.webp", "d.tif"):
+        write_image(f"in/{name}", torch.rand(3, 16, 16))
+    write_film("in/e.mp4")
+    assert stylize("in", "-o", "in") == 0
+    assert len(list(Path("in").iterdir())) == 10
+    capsys.readouterr()
+    assert stylize("in", *map(str, Path("in").iterdir()), "-o", "in") == 0
+    assert "earlier calls in in, not painted again: 5" in capsys.readouterr().err
+    assert len(list(Path("in").iterdir())) == 15
+    assert stylize("in/a-2.jpg", "-o", "in") == 0  # nothing to do
+    assert "not painted again: 1" in capsys.readouterr().err
+    assert stylize("in/a-2.jpg", "in/e-2.mp4", "-o", "other") == 0  # asked for elsewhere
+    assert len(list(Path("other").iterdir())) == 2
+
+
+def test_a_file_that_was_made_meanwhile_stays(monkeypatch, capsys):
+    render = NetworkStylizer.render
+
+    def slow(self: NetworkStylizer, photographs: np.ndarray) -> np.ndarray:
+        Path("x.png").write_bytes(b"another call's")
+        return render(self, photographs)
+
+    monkeypatch.setattr(NetworkStylizer, "render", slow)
+    write_image("photo.png", torch.rand(3, 32, 32))
+    assert stylize("photo.png", "-o", "x.png") == 0
+    assert "photo.png -> x-2.png" in capsys.readouterr().out
+    assert Path("x.png").read_bytes() == b"another call's"
+    assert read_image("x-2.png").shape == (3, 32, 32)
+
+
+@pytest.mark.parametrize("where", ["holds_film", "probe"])
+def test_whatever_looking_into_a_film_raises_is_that_films_problem(where, monkeypatch, capsys):
+    from triptych.style.video import packets, transfer
+
+    def failing(path: Path) -> bool:
+        if "bad" in str(path):
+            raise IndexError("list index out of range")
+        return real(path)
+
+    module = packets if where == "holds_film" else transfer
+    real = getattr(module, where)
+    monkeypatch.setattr(module, where, failing)
+    write_film("bad.mp4")
+    write_film("good.mp4")
+    assert stylize("bad.mp4", "good.mp4", "-o", "out") == 2
+    said = capsys.readouterr().err
+    assert "triptych stylize: bad.mp4: IndexError: list index out of range" in said
+    assert "1 of 2 inputs done" in said
+    assert [path.name for path in Path("out").iterdir()] == ["good.mp4"]
+
+
+def test_a_network_that_gives_no_numbers_writes_nothing(monkeypatch, capsys):
+    monkeypatch.setattr(NetworkStylizer, "render", lambda _, images: images * np.float32("nan"))
+    write_image("photo.png", torch.rand(3, 8, 8))
+    write_film("film.mp4")
+    assert stylize("photo.png", "film.mp4", "-o", "out") == 2
+    said = capsys.readouterr().err
+    assert said.count("the network gave NaN") == 2 and ".partial" not in said
+    assert list(Path("out").iterdir()) == []
+
+
+def test_progress_counts_what_was_painted_alone(capsys):
+    Path("empty.png").touch()
+    assert stylize("empty.png", "-o", "out") == 2
+    said = capsys.readouterr().err
+    assert "stylised: 0 of 1 inputs" in said and "1 of 1" not in said
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_no_temporary_file(number):
+    with av.open("long.mp4", "w") as container:
+        stream = container.add_stream("mpeg4", rate=30)
+        stream.width = stream.height = 320
+        for _ in range(400):
+            pixels = np.zeros((320, 320, 3), np.uint8)
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(pixels, format="rgb24")))
+        container.mux(stream.encode(None))
+    command = [sys.executable, "-m", "triptych.cli", "stylize", "--device", "cpu", "long.mp4"]
+    command += ["--style", "NET:2+a.SAFETENSORS", "-o", "out"]
+    library = str(Path(stylizer.__file__).parents[3])
+    call = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": library})
+    deadline = time.monotonic() + 60
+    while not any(path.stat().st_size for path in Path("out").glob(".partial-*")):
+        assert time.monotonic() < deadline and call.poll() is None
+        time.sleep(0.05)
+    call.send_signal(number)
+    assert call.wait(30) == 128 + number
+    assert list(Path("out").iterdir()) == []
 
 
 def test_what_is_transparent_leaves_no_fringe_when_it_is_made_smaller():

@@ -21,7 +21,7 @@ COMMAND = ["stylize", "in/a.png", "--optimize", "--style", "p.png", "--evaluatio
 
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch) -> Path:
-    """Three photographs, two of one size, and a painting."""
+    """Three photographs, two of one size, and two paintings."""
     monkeypatch.chdir(tmp_path)
     generator = torch.Generator().manual_seed(0)
 
@@ -35,6 +35,7 @@ def here(tmp_path, monkeypatch) -> Path:
         "in/b.png": (40, 48),
         "in/c.png": (45, 42),
         "p.png": (70, 84),
+        "q.png": (84, 70),
     }.items():
         write_image(name, smooth(*shape))
     write_image("small.png", smooth(20, 90))
@@ -99,18 +100,7 @@ def test_an_interrupted_call_goes_on_to_the_same_bytes(capsys, monkeypatch):
 def test_of_a_folder_what_had_ended_is_not_done_again(monkeypatch):
     command = ["stylize", "in", *COMMAND[2:]]
     assert main([*command, "-o", "whole"]) == 0
-    with monkeypatch.context() as patched:
-        photographs = []
-
-        def killed() -> None:
-            photographs.append(1)
-            if len(photographs) == 2:
-                raise KeyboardInterrupt
-
-        patched.setattr(CoarseToFine, "step", stops_at(4, killed))
-        patched.setattr("triptych.apps.pictures.optimising_stylizer.SAVE_EVERY_SECONDS", 0.0)
-        with pytest.raises(KeyboardInterrupt):
-            main([*command, "-o", "out"])
+    stopped_at(2, monkeypatch, [*command, "-o", "out"])
     assert sorted(path.name for path in Path("out").iterdir()) == ["a.png"]
     steps = []
     step = CoarseToFine.step
@@ -120,6 +110,51 @@ def test_of_a_folder_what_had_ended_is_not_done_again(monkeypatch):
     for name in ("a.png", "b.png", "c.png"):
         assert Path("out", name).read_bytes() == Path("whole", name).read_bytes()
     assert not Path("out.unfinished").exists()
+
+
+def stopped_at(photographs: int, monkeypatch: pytest.MonkeyPatch, command: list[str]) -> None:
+    """Run a command that is killed while it paints the last of so many photographs."""
+    with monkeypatch.context() as patched:
+        begun = []
+
+        def killed() -> None:
+            begun.append(1)
+            if len(begun) == photographs:
+                raise KeyboardInterrupt
+
+        patched.setattr(CoarseToFine, "step", stops_at(4, killed))
+        patched.setattr("triptych.apps.pictures.optimising_stylizer.SAVE_EVERY_SECONDS", 0.0)
+        with pytest.raises(KeyboardInterrupt):
+            main(command)
+
+
+def test_a_stopped_calls_results_stay_whatever_comes_after_it(monkeypatch, capsys):
+    command = ["stylize", "in", *COMMAND[2:], "-o", "out"]
+    stopped_at(3, monkeypatch, command)
+    finished = {name: Path("out", name).read_bytes() for name in ("a.png", "b.png")}
+    Path("out/b.png").write_bytes(b"edited")
+    other = [*command, "--style", "q.png"]
+    assert main(other) == 0
+    assert Path("out/a.png").read_bytes() == finished["a.png"]
+    assert Path("out/b.png").read_bytes() == b"edited"
+    names = {"a.png", "a-2.png", "b.png", "b-2.png", "c.png"}
+    assert {path.name for path in Path("out").iterdir()} == names
+    times = {name: Path("out", name).stat().st_mtime_ns for name in names}
+    assert main(command) == 0  # goes on all the same
+    assert Path("out/b-3.png").read_bytes() == finished["b.png"]
+    assert {path.name for path in Path("out").iterdir()} == {*names, "b-3.png", "c-2.png"}
+    assert {name: Path("out", name).stat().st_mtime_ns for name in names} == times
+    assert "in/a.png -> out/a.png" in capsys.readouterr().out
+    assert not Path("out.unfinished").exists()
+
+
+def test_a_stopped_call_of_one_file_never_replaces_another_paintings_result(monkeypatch):
+    command = [*COMMAND, "-o", "x.png"]
+    stopped_at(1, monkeypatch, command)
+    assert main([*command, "--style", "q.png"]) == 0
+    other = Path("x.png").read_bytes()
+    assert main(command) == 0
+    assert Path("x.png").read_bytes() == other != Path("x-2.png").read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,23 @@
 """The commands triptych index and triptych search, with a made-up model."""
 
 import argparse
+import errno
 import json
+import os
+import signal
+import subprocess
 import sys
+import time
 import types
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from small_sounds import PitchModel, write_sound
 
 from triptych.apps.sounds.commands import add_commands
+from triptych.apps.sounds.search.index import NAME, read_index
 from triptych.apps.sounds.search.trained import CAUTION
 from triptych.core.errors import InputError
 
@@ -62,6 +70,108 @@ def test_index_then_search_names_the_file(sounds, weights, capsys):
     assert triptych("search", "something high", "--index", sounds, "-n", 2) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3 and lines[1].endswith("high.wav")
+
+
+CALL = """
+import os, sys, time, types
+from small_sounds import PitchModel
+class Model(PitchModel):
+    batch_seconds = 0.0
+    def sounds(self, waveforms):
+        open("heard", "a").write(f"{sys.argv[1]}\\n")
+        time.sleep(0.2)
+        return super().sounds(waveforms)
+module = types.ModuleType("triptych.apps.sounds.search.embedder")
+module.Embedder = Model
+sys.modules[module.__name__] = module
+from triptych.apps.sounds.search import indexing
+indexing.SAVE_SECONDS = float(sys.argv[2])
+from triptych.cli import main
+sys.exit(main(["index", "sounds", "--model", "model"]))
+"""
+
+
+def call(folder: Path, name: str, save_seconds: float = 0) -> subprocess.Popen:
+    """A call of triptych index in a process of its own, whose model takes its time."""
+    here = Path(__file__).parents[3]
+    places = os.pathsep.join([str(here / "workflow_scripts"), str(here / "tests" / "audio")])
+    return subprocess.Popen(
+        [sys.executable, "-c", CALL, name, str(save_seconds)],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": places},
+    )
+
+
+def heard(folder: Path) -> list[str]:
+    return (folder / "heard").read_text().split() if (folder / "heard").exists() else []
+
+
+def wait_for(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_of_two_calls_at_once_the_second_goes_on_from_the_first(sounds, weights, tmp_path):
+    calls = [call(tmp_path, "one"), call(tmp_path, "other")]
+    assert [one.wait(60) for one in calls] == [0, 0]
+    assert len(heard(tmp_path)) == 3  # each file once
+    assert len(read_index(sounds / NAME).entries) == 3
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 130), (signal.SIGKILL, -9)])
+def test_a_killed_call_forgets_nothing_that_was_moved_or_touched(
+    sounds, weights, tmp_path, model, number, code
+):
+    for place in range(4):
+        write_sound(sounds / f"{place}.wav", "low", 1 + 0.1 * place)
+    assert triptych("index", sounds, "--model", weights) == 0
+    for path in [*sounds.glob("?.wav")]:
+        path.rename(path.with_name(f"moved {path.name}"))
+    for path in sounds.glob("*.wav"):
+        os.utime(path, (1, 1))
+    write_sound(sounds / "a new one.wav", "high", 3.0)
+    write_sound(sounds / "b new one.wav", "high", 2.0)
+    stopped = call(tmp_path, "stopped")
+    wait_for(lambda: len(heard(tmp_path)) > 0)  # before any of the touched ones was looked at
+    stopped.send_signal(number)
+    assert stopped.wait(60) == code
+    assert triptych("index", sounds) == 0
+    assert len(model[-1].heard) == 2  # the new ones
+    indexed = {entry.path for entry in read_index(sounds / NAME).entries}
+    assert indexed == {path.name for path in sounds.glob("*.wav")}
+
+
+def test_an_unreadable_folder_keeps_its_embeddings_and_is_told(
+    sounds, weights, model, monkeypatch, capsys
+):
+    """Root may read everything, so the system is made to refuse."""
+    for place in ("locked", "locked/deeper"):
+        write_sound(sounds / place / "x.wav", "low", 1.2)
+    assert triptych("index", sounds, "--model", weights) == 0
+    before = read_index(sounds / NAME)
+
+    def refusing(real: Callable) -> Callable:
+        def listed(place: str = ".") -> object:
+            if os.fspath(place) == os.fspath(sounds / "locked"):
+                raise PermissionError(errno.EACCES, "Permission denied", os.fspath(place))
+            return real(place)
+
+        return listed
+
+    with monkeypatch.context() as patched:
+        for name in ("scandir", "listdir"):
+            patched.setattr(os, name, refusing(getattr(os, name)))
+        assert triptych("index", sounds) == 2
+    after = read_index(sounds / NAME)
+    assert np.array_equal(after.embeddings, before.embeddings)
+    problems = {entry.path for entry in after.problems}
+    assert problems == {"locked/x.wav", "locked/deeper/x.wav"}
+    said = capsys.readouterr().err
+    assert all(f"kept as it was indexed {path}: locked: Permission" in said for path in problems)
+    assert triptych("index", sounds) == 0
+    assert len(model) == 1  # nothing was heard again
 
 
 def test_a_model_of_computed_sounds_alone_is_told_where_one_searches(sounds, tmp_path, capsys):

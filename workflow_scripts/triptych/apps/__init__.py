@@ -50,6 +50,13 @@ def command(
     return parser
 
 
+def output_path(text: str) -> Path:
+    """The argparse type of a path that is written; refuses what elsewhere means standard output."""
+    if text in ("", "-"):
+        raise argparse.ArgumentTypeError(f"{text!r} names no file or folder; ./- would be one")
+    return Path(text)
+
+
 def add_device(parser: argparse.ArgumentParser) -> None:
     """Add the option that says where PyTorch computes."""
     parser.add_argument(

@@ -18,6 +18,9 @@ import yaml
 
 from triptych.apps.listing import ASKS, Job, early_problems, needs_of, read_listing
 from triptych.core.config import merged, read_yaml, without_removed
+from triptych.core.job import lock_of
+from triptych.core.job_lock import abandoned
+from triptych.core.stopping import SAVED
 from triptych.page import PARTIAL, write_page
 from triptych.report.page import Gap, told
 from triptych.studies import page_input, workflows
@@ -29,6 +32,8 @@ PAGE, REPORT = "report_page", "results/report.html"
 """The rule of the whole page, and its output."""
 OWN_ERROR = re.compile(r"^triptych(\.\w+)+: ")
 """How a traceback begins an error whose text is this project's."""
+KILLED = "ended without a message: killed, perhaps for memory; run again to resume"
+"""Error of a job that left none."""
 
 
 def show_missing(jobs: Sequence[Job], runs: Sequence[Mapping[str, Any]]) -> None:
@@ -71,7 +76,8 @@ def missing_page(jobs: Sequence[Job], root: Path, rest: str = "") -> str:
 
 
 def gaps_of(jobs: Sequence[Job], root: Path) -> tuple[list[Gap], list[int]]:
-    """The files of these jobs by the failed jobs that they wait for, and the positions of those."""
+    """The files of these jobs by the failed jobs that they wait for, and the positions of those
+    that would fail again."""
     needs = needs_of(jobs)
     errors = [failure(root / job.log) if job.log else "" for job in jobs]
 
@@ -89,17 +95,23 @@ def gaps_of(jobs: Sequence[Job], root: Path) -> tuple[list[Gap], list[int]]:
         Gap(files[failed], {names[number]: errors[number] for number in sorted(failed)})
         for failed in sorted(files, key=lambda failed: (not failed, len(failed), sorted(failed)))
     ]
-    return gaps, sorted(frozenset().union(*files))
+    again = {number for number, error in enumerate(errors) if not error.endswith((KILLED, SAVED))}
+    return gaps, sorted(again & frozenset().union(*files))
 
 
 def failure(log: Path) -> str:
-    """The error that ended a job, from its log; "" where none did."""
+    """The error that ended a job, or that it was stopped or killed, from its log and its lock; ""
+    where it has not been started, or has ended well."""
     if not log.is_file():
         return ""
     text = log.read_text(encoding="utf-8", errors="replace")
     _, traceback, error = text.rpartition("Traceback (most recent call last):")
     lines = [line for line in error.splitlines() if line.strip() and not line.startswith("  ")]
-    return OWN_ERROR.sub("", "\n".join(lines)) if traceback else ""
+    if traceback:
+        return OWN_ERROR.sub("", "\n".join(lines))
+    if text.rstrip().endswith(SAVED):
+        return text.rstrip().rpartition(": ")[2]
+    return KILLED if abandoned(lock_of(log)) else ""
 
 
 def rest_of(jobs: Sequence[Job], failed: Iterable[int], run: Mapping[str, Any]) -> str:

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from triptych.apps import output_path
 from triptych.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -49,13 +50,17 @@ def add_commands(commands: Any) -> None:
         help="fp32 is exact; fp16 rounds each value once (default: %(default)s)",
     )
     export.add_argument(
-        "-o", "--output", type=Path, help="the packed file (default: named after the policy, here)"
+        "-o",
+        "--output",
+        type=output_path,
+        help="the packed file (default: named after the policy, here)",
     )
     export.add_argument("--force", action="store_true", help="overwrite existing outputs")
     export.set_defaults(run=_export, command="policy export")
 
 
 def _export(options: argparse.Namespace) -> int:
+    from triptych.core.files import Results
     from triptych.rl.acting.exporting import READER, acting_arrays, export, reader
     from triptych.rl.acting.stored_policy import OPTIONS, read_policy
 
@@ -64,17 +69,17 @@ def _export(options: argparse.Namespace) -> int:
     output: Path = options.output or Path(_output_name(policy, options.values))
     try:
         arrays = acting_arrays(policy.arrays, policy.settings["algorithm"])
-        written = [output, output.parent / READER]
         if output.name.casefold() == READER:
             raise InputError(f"{output}: {READER} is the reader's name; choose another for -o")
         if output.resolve() == options.policy.resolve():
             raise InputError(f"{output} is the policy itself; choose another name for -o")
-        for path in written:
+        for path in (output, output.parent / READER):
             text = path.read_bytes() if path.is_file() else None
             if path.exists() and not options.force and text != reader().encode():
                 raise InputError(f"{path} exists; choose another name or add --force")
         metadata = {"row": policy.row, "settings": policy.settings}
-        error = export(output, arrays, metadata, options.values)
+        results = Results(options.force, repeated=True)
+        error = export(output, arrays, metadata, options.values, results)
     except ValueError as problem:
         raise InputError(f"{options.policy}: {problem}") from problem
     dense = sum(array.nbytes for array in arrays.values())
@@ -85,8 +90,9 @@ def _export(options: argparse.Namespace) -> int:
         high = policy.settings["action_high"]
         print(f"{READER} gives actions in the environment's bounds: {low} to {high}")
     exact = "exactly" if error == 0 else f"rounded to {options.values}, largest error {error:.2e}"
-    times = f"{dense / output.stat().st_size:.1f} times smaller"
-    for path, about in zip(written, (f", {times}, {exact}", ""), strict=True):
+    packed = results.written[0]
+    times = f"{dense / packed.stat().st_size:.1f} times smaller"
+    for path, about in zip(results.written, (f", {times}, {exact}", ""), strict=True):
         print(f"wrote {path}: {path.stat().st_size:,} bytes{about}")
     return 0
 

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from triptych.audio.training.settings import MACHINE
+
 CAPTIONS = ("human", "gpt")
 MODELS = "results/audio/models"
 """Where the folder of every model lies."""
@@ -77,13 +79,25 @@ def _table2(pairs: list[Pair], main: Pair, corpus: str, seeds: list[int]) -> lis
 
 
 def training_of(config: Mapping[str, Any], corpus: str, stage: str) -> dict[str, Any]:
-    """Settings of a stage (pretraining or finetuning) on a corpus: common values, the stage's own,
-    and the corpus' precision where it names one. config: the section `audio`.
+    """Settings of a stage (pretraining or finetuning) on a corpus, without `machine_of`: common
+    values, the stage's own, and the corpus' precision where it names one. config: the section
+    `audio`.
     """
     stages = config["stages"]
     of_corpus = config["corpora"][corpus]
     overrides = {key: of_corpus[key] for key in ("precision",) if key in of_corpus}
-    return {**stages["common"], **stages[stage], **overrides}
+    known = {**stages["common"], **stages[stage], **overrides}
+    return {key: value for key, value in known.items() if key not in MACHINE}
+
+
+def machine_of(config: Mapping[str, Any], stage: str) -> dict[str, Any]:
+    """Settings of a stage that change no number, as resources of its rule, which are texts or whole
+    numbers. config: the section `audio`."""
+    known = {**config["stages"]["common"], **config["stages"][stage]}
+    return {
+        "workers": known["workers"],
+        "checkpoint_minutes": str(known["checkpoint_minutes"]),
+    }
 
 
 def _row(pair: Pair, corpus: str, stage: str, captions: str, seed: int) -> Run:

@@ -11,12 +11,13 @@ from triptych.audio.models import sentence_encoders
 from triptych.audio.models.entries import encoder_names
 from triptych.audio.models.sentence_encoders import FILES, hub_model, sentence_encoder
 from triptych.audio.models.settings import ModelSettings
+from triptych.audio.training.settings import MACHINE
 from triptych.core.config import ConfigError
 from triptych.report.files import products
 
 CHANGES_NOTHING = (
     # Speed, and what a run leaves behind for looking at.
-    *(f"audio.stages.*.{key}" for key in ("workers", "checkpoint_minutes")),
+    *(f"audio.stages.*.{key}" for key in MACHINE),
     "audio.stages.*.chunk",
     "audio.search_page.*",
     "audio.submission.*",

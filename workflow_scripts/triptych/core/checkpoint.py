@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from triptych.core.files import atomic_path, set_aside
+from triptych.core.job import ATTEMPTS
 from triptych.core.provenance import RESUME, Fingerprint
 
 INFRASTRUCTURE = True
@@ -51,6 +52,7 @@ class Checkpoint:
             "values": dict(self._fingerprint.values),
             "code": dict(self._fingerprint.code),
             "changed": sorted(self._changed),
+            "attempts": ATTEMPTS.seconds,
             "state": state,
         }
         with atomic_path(self.path) as temporary:
@@ -64,6 +66,7 @@ class Checkpoint:
             stored = torch.load(self.path, map_location=device, weights_only=True)
             values, code = dict(stored["values"]), dict(stored["code"])
             state, changed = dict(stored["state"]), set(stored["changed"])
+            attempts = [*stored.get("attempts", ())]  # none in those of earlier versions
         except Exception as error:  # torch raises many kinds for a damaged file
             self._set_aside(f"cannot be read ({error})")
             return None
@@ -78,6 +81,7 @@ class Checkpoint:
             return None
         if modules:
             logger.warning("%s %s. The job goes on from it", self.path, reason)
+        ATTEMPTS.resume(attempts)
         self._changed = changed | set(modules)
         if self._changed:
             _mixed[str(self.path)] = sorted(self._changed)

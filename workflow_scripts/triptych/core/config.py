@@ -2,7 +2,8 @@
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,9 @@ COMMON = {"base": "demo", "scale": "custom", "device": "auto", "resume": "same_c
 WEIGHTS = {".pt", ".pth", ".safetensors"}
 """Suffixes of files of weights."""
 
+MOST_VALUES = 1_000_000
+"""Values of a config file, its aliases written out."""
+
 
 def check_config(config: Mapping[str, Any], schema: str | os.PathLike[str]) -> None:
     """Raise ConfigError naming the key, what was given and what is allowed, if anything is amiss.
@@ -34,29 +38,42 @@ def check_config(config: Mapping[str, Any], schema: str | os.PathLike[str]) -> N
         raise ConfigError(f"config: {_explain(error)}")
 
 
-def check_paths(config: Mapping[str, Any], root: Path, key: str = "") -> None:
-    """Raise ConfigError naming the first path of the user's at which there is nothing.
+def check_paths(
+    config: Mapping[str, Any],
+    root: Path,
+    is_made: Callable[[str], bool] = lambda path: False,
+    key: str = "",
+) -> None:
+    """Raise ConfigError naming the first path of the user's at which there is nothing, or that
+    Snakemake would read as a pattern.
 
     A path is the `path` of a table whose source says that it is the user's, or weights with a
-    folder or a file's suffix in their name. Files below results/ are made by the run; those of
-    `root`/resources ship.
+    folder or a file's suffix in their name. Files below results/ are made by the run, as are those
+    of which `is_made` says so; those of `root`/resources ship.
     """
     for name, value in config.items():
         place = f"{key}{name}"
         if isinstance(value, Mapping):
-            check_paths(value, root, f"{place}.")
+            check_paths(value, root, is_made, f"{place}.")
             continue
         own = name == "path" and config.get("source") in ("path", "folder")
+        own |= place == "style.photographs.path"  # beside the bundled ones
         file = name == "weights" and isinstance(value, str)
         file = file and ("/" in value or Path(value).suffix in WEIGHTS)
         if not isinstance(value, str) or not (own or file):
             continue
         shipped = value.startswith("resources/") and (root / value).exists()
-        if not (shipped or value.startswith("results/") or Path(value).exists()):
+        made = value.startswith("results/") or is_made(value)
+        if not (shipped or made or (value and Path(value).exists())):
             raise ConfigError(
                 f"config: {place} is {_short(repr(value))}; expected a file or folder, found "
                 f"nothing at {_short(os.path.abspath(value))} (paths begin in the folder in which "
                 "snakemake runs)"
+            )
+        if {*"{}"} & {*value} and not Path(value).is_dir():
+            raise ConfigError(
+                f"config: {place} is {_short(repr(value))}, and to Snakemake braces hold a "
+                "wildcard: rename the file, or give a link without braces in its name"
             )
 
 
@@ -80,6 +97,29 @@ def completed(overlay: Mapping[str, Any], root: Path) -> dict[str, Any]:
     if overlay.get("base") != "papers":
         config = merged(config, read_yaml(root / "config.yaml"))
     return without_removed(merged(config, _expanded(overlay)), root)
+
+
+def with_types(config: Mapping[str, Any], arguments: Sequence[str]) -> dict[str, Any]:
+    """A config in which values of the command line are what they would be in a file.
+
+    arguments: of --config. Snakemake reads `rl={seed: 7}` as a text in a table.
+    """
+    result = dict(config)
+    for argument in arguments:
+        key, _, text = argument.partition("=")
+        with suppress(yaml.YAMLError):  # a text to Snakemake, too
+            values = (yaml.load(text, Loader) for Loader in (yaml.BaseLoader, _LOADER))
+            result |= {key: _with_types(config[key], *values)} if key in config else {}
+    return result
+
+
+def _with_types(value: Any, text: Any, typed: Any) -> Any:
+    """The part of a config that `text` is of; `typed` is the same by YAML's own types."""
+    if isinstance(value, Mapping) and isinstance(text, Mapping):
+        parts = zip(text.items(), typed.values(), strict=True)
+        read = {key: _with_types(value.get(key), part, new) for (key, part), new in parts}
+        return {**value, **read}
+    return typed if value == text else value
 
 
 def without_removed(config: Mapping[str, Any], root: Path) -> dict[str, Any]:
@@ -164,10 +204,17 @@ def read_yaml(path: Path) -> Any:
 
 
 def check_unique_keys(path: Path) -> None:
-    """Raise ConfigError where a table of a YAML file has a key twice: YAML keeps the last alone."""
+    """Raise ConfigError where a table of a YAML file has a key twice: YAML keeps the last alone;
+    and where aliases make a file of a few lines endless."""
     waiting = [("", yaml.compose(path.read_text(encoding="utf-8"), Loader=_LOADER))]
+    count = 0
     while waiting:
         place, node = waiting.pop()
+        if (count := count + 1) > MOST_VALUES:
+            raise ConfigError(
+                f"{path}: with aliases (*name) it has more than {MOST_VALUES:,} values; write "
+                "them out"
+            )
         if isinstance(node, yaml.SequenceNode):
             waiting += [(place, item) for item in node.value]
         if not isinstance(node, yaml.MappingNode):

@@ -23,6 +23,11 @@ def error_message(problem: Exception) -> str:
     return f"{kind}{problem}"
 
 
+def reason(error: Exception) -> str:
+    """Message of a library's error, without the name of its file."""
+    return str(getattr(error, "strerror", None) or error or type(error).__name__)
+
+
 def printable(text: str, allowed: str = "") -> str:
     """Escape control characters, marks of writing direction and bytes that are no Unicode, as in
     names of files, as \\x1b. Characters in `allowed` stay."""

@@ -1,15 +1,18 @@
 """Files that are either complete or absent."""
 
 import csv
+import filecmp
 import hashlib
 import itertools
 import os
+import secrets
 import shutil
 import stat
-import tempfile
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # downloads need this module and no pandas
@@ -17,34 +20,112 @@ if TYPE_CHECKING:  # downloads need this module and no pandas
 
 INFRASTRUCTURE = True
 
+FFMPEG_FORMATS = (
+    "aac,ac3,eac3,aiff,amr,amrnb,amrwb,ape,asf,au,avi,caf,flac,flv,matroska,mov,mp3,mpeg,mpegts,"
+    "ogg,tta,w64,wav,wv,mxf,dsf,iff,nistsphere,dts,dtshd,mpc,mpc8,tak,voc,rm"
+)
+"""Formats of sounds and films, by FFmpeg's names. Playlists are not among them: they would have it
+open what they list."""
+
 PARTIAL = ".partial-"
 """Prefix of temporary files and folders; safe to delete."""
 
+SYSTEM_FOLDERS = {"__macosx", "@eadir", "#recycle", "$recycle.bin", "system volume information"}
+"""Folders in which systems keep thumbnails and what was deleted, in lower case; those whose names
+begin with a dot are hidden anyway."""
+
+
+def is_hidden(path: PurePath) -> bool:
+    """Whether a path, relative to the folder that a person named, is hidden or a system's own."""
+    return any(part.startswith(".") or part.lower() in SYSTEM_FOLDERS for part in path.parts)
+
 
 @contextmanager
-def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+def atomic_path(
+    path: str | os.PathLike[str], put: Callable[[Path, Path], object] = Path.replace
+) -> Iterator[Path]:
     """Yield a temporary path beside `path`, with its suffix, that replaces it at the end of the
-    block. If the block raises, an earlier `path` stays as it was."""
+    block. If the block raises, an earlier `path` stays as it was.
+
+    put: gives the whole temporary file its name
+    """
     target = Path(path)
+    prefix = partial_prefix(target)
+    temporary = target.with_name(f"{prefix}{secrets.token_hex(6)}{target.suffix}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(
-            dir=target.parent, prefix=partial_prefix(target), suffix=target.suffix
-        )
+        temporary.touch(exist_ok=False)
     except OSError as error:
         error.filename = os.fspath(target)  # what was asked for
         raise
-    os.close(handle)
-    temporary = Path(name)
     try:
         yield temporary
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
-        os.umask(mask := os.umask(0))
-        temporary.chmod(0o666 & ~mask)
-        temporary.replace(target)
+        put(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@dataclass
+class Results:
+    """Files that a call writes for people; each takes its name when it is whole.
+
+    A name that exists is left to whoever made it, however late; the result takes the next one, as
+    photo-2.png. Names count as equal where only their capitals differ.
+
+    overwrite: replace files that this call has not written; repeated: a file that holds the same
+    bytes already is the result; written: the names that were taken, in order
+    """
+
+    overwrite: bool = False
+    repeated: bool = False
+    written: list[Path] = field(default_factory=list)
+
+    def new(self, target: Path) -> AbstractContextManager[Path]:
+        """A context with a temporary path, which at its end is `target` or the next free name."""
+        return atomic_path(target, self._put)
+
+    def _put(self, temporary: Path, target: Path) -> None:
+        endings = itertools.chain([""], (f"-{number}" for number in itertools.count(2)))
+        names = (_with_ending(target, f"{ending}{target.suffix}") for ending in endings)
+        self.written.append(next(path for path in names if self._placed(temporary, path)))
+
+    def _placed(self, temporary: Path, path: Path) -> bool:
+        if path.name.lower() in (own.name.lower() for own in self.written):
+            return False
+        if self.overwrite and not path.is_dir():
+            temporary.replace(path)
+            return True
+        if self.repeated and path.is_file() and filecmp.cmp(temporary, path, shallow=False):
+            return True
+        return _taken(temporary, path)
+
+
+def _with_ending(path: Path, ending: str) -> Path:
+    """`path` with what follows its stem, which is cut to what its folder takes for a name."""
+    stem, longest = path.stem, os.pathconf(path.parent, "PC_NAME_MAX")
+    while len(os.fsencode(stem + ending)) > longest > 0:  # -1: no limit
+        stem = stem[:-1]
+    return path.with_name(stem + ending)
+
+
+def _taken(temporary: Path, path: Path) -> bool:
+    """Give a file a name unless it exists, at whatever moment; return whether it has it."""
+    with suppress(OSError):  # some folders take files and show none
+        if path.name.lower() in map(str.lower, os.listdir(path.parent)):
+            return False
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        return False
+    except OSError:  # FAT and some network drives have no hard links: reserve the name
+        try:
+            path.touch(exist_ok=False)
+        except FileExistsError:
+            return False
+        temporary.replace(path)
+    return True
 
 
 def partial_prefix(target: Path) -> str:
@@ -57,13 +138,19 @@ def remove_partial(target: Path) -> None:
     clear_partial(target.parent, f"{partial_prefix(target)}*")
 
 
-def clear_partial(folder: Path, pattern: str = f"**/{PARTIAL}*") -> None:
-    """Delete temporary files that killed writers left in `folder`."""
+def clear_partial(folder: Path, pattern: str = f"**/{PARTIAL}*", hours: float = 0) -> None:
+    """Delete temporary files that killed writers left in `folder`.
+
+    hours: those which others may be writing are left until they haven't changed for so long
+    """
     for path in list(folder.glob(pattern)):
-        if path.is_dir():
-            shutil.rmtree(path)
-        else:
-            path.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            if hours and time.time() - path.stat().st_mtime < 3600 * hours:
+                continue
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
 
 
 def set_aside(folder: Path, paths: Iterable[Path]) -> Path:

@@ -39,28 +39,46 @@ QUIET = "TRIPTYCH_QUIET"
 
 
 class _Tee:
-    """Writes to a stream and to logs; lines for a log on a full disk are lost."""
+    """Writes to logs and to a terminal; what one of them cannot take is lost there alone."""
 
-    def __init__(self, first: IO[str], logs: list[IO[str]]) -> None:
-        self._first = first
+    def __init__(self, logs: list[IO[str]], terminal: IO[str]) -> None:
         self._logs = logs  # `job` adds some later
+        self._terminal = terminal
 
     def write(self, text: str) -> int:
-        self._first.write(text)
         for log in self._logs:
             _add(log, text)
+        _tell(self._terminal, text)
         return len(text)
 
     def flush(self) -> None:
-        self._first.flush()
+        _tell(self._terminal, "")
 
     def isatty(self) -> bool:
-        return self._first.isatty()
+        return self._terminal.isatty()
 
 
 def _add(log: IO[str], text: str) -> None:
     with suppress(OSError, ValueError):  # ValueError: a thread writes after the log was closed
         log.write(text)
+
+
+def _tell(terminal: IO[str], text: str) -> None:
+    """Write to a terminal what it can show, if it is still there."""
+    try:
+        terminal.write(text)
+        terminal.flush()
+    except OSError:
+        silence(terminal)
+    except ValueError:  # its encoding lacks a character; it is closed
+        pass
+
+
+def silence(terminal: IO[str]) -> None:
+    """Make a terminal that is gone the null device: what its buffer still held would else make the
+    exit code 120."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), terminal.fileno())
 
 
 @contextmanager
@@ -89,23 +107,23 @@ def job(snakemake: Any) -> Iterator[None]:
     log = Path(snakemake.log[0])
     rule = own_rule(log)
     record = _beside(log, "provenance").with_suffix(".json")
-    lock = _beside(log, "leases").with_suffix("")
+    lock = lock_of(log)
     params = dict(snakemake.params.items())
     with ExitStack() as stack:
         logs = [stack.enter_context(_log(log, "w"))]
-        terminal = sys.stderr
-        shown = stack.enter_context(open(os.devnull, "w")) if QUIET in os.environ else None
-        stack.enter_context(redirect_stdout(_Tee(shown or sys.stdout, logs)))
-        stack.enter_context(redirect_stderr(_Tee(shown or terminal, logs)))
+        nowhere = stack.enter_context(open(os.devnull, "w"))
+        terminal = sys.stderr or nowhere
+        shown = nowhere if QUIET in os.environ else None
+        stack.enter_context(redirect_stdout(_Tee(logs, shown or sys.stdout or nowhere)))
+        stack.enter_context(redirect_stderr(_Tee(logs, shown or terminal)))
         log_to_stderr()
         stack.callback(logging.getLogger().handlers.clear)  # before their stream is closed
         if "torch" in sys.modules:  # the cores that the scheduler gave this job
             sys.modules["torch"].set_num_threads(snakemake.threads)
-        attempts = _Attempts(lock / "attempts", parameters_digest(params))
         try:
             check_code(params.get("code", {}))
-            stack.enter_context(owning(lock, attempts.note))
-            attempts.begin()
+            stack.enter_context(owning(lock, ATTEMPTS.note))
+            ATTEMPTS.begin(lock / "attempts", parameters_digest(params))
             for target in (*map(Path, snakemake.output), record):
                 remove_partial(target)
             if "checkpoint" in params:
@@ -113,21 +131,18 @@ def job(snakemake: Any) -> Iterator[None]:
                 clear_partial(checkpoint)
                 logs.append(stack.enter_context(_log(checkpoint / "attempts.log", "a")))
             yield
-            attempts.note()
+            ATTEMPTS.note()
         except Stopped as stopped:
-            attempts.note()
+            ATTEMPTS.note()
             logger.warning("%s: %s", rule, stopped)
             raise
         except (Exception, KeyboardInterrupt) as error:
             for stream in logs:
                 _add(stream, traceback.format_exc())
-            print(
-                f"{rule} failed: {type(error).__name__}: {error}{_advice(error)}\n"
-                f"(traceback in {log})",
-                file=terminal,
-            )
+            failed = f"{rule} failed: {type(error).__name__}: {error}{_advice(error)}"
+            _tell(terminal, f"{failed}\n(traceback in {log})\n")
             raise SystemExit(1) from None
-        _write_provenance(snakemake, rule, record, params, attempts.seconds)
+        _write_provenance(snakemake, rule, record, params, ATTEMPTS.seconds)
         (lock / "attempts").unlink(missing_ok=True)
 
 
@@ -136,22 +151,28 @@ def settings(snakemake: Any) -> dict[str, Any]:
     return {name: value for name, value in snakemake.params.items() if name != "code"}
 
 
-class _Attempts:
-    """Seconds of all attempts at a job since it last succeeded, killed ones included.
+class Attempts:
+    """Seconds of all attempts that this process's job takes, killed ones included.
 
-    Attempts with other parameters or other code are forgotten.
+    A file holds those since the job last succeeded, unless parameters or code are others now; each
+    checkpoint those that its state took, whatever the job is run again for.
     """
 
-    def __init__(self, path: Path, job: str) -> None:
-        self._path, self._job, self._began = path, job, time.monotonic()
+    def __init__(self) -> None:
         self._earlier: list[float] = []
+        self._began = time.monotonic()
 
-    def begin(self) -> None:
-        """Read the seconds of earlier attempts, and start this one's clock."""
+    def begin(self, path: Path, job: str) -> None:
+        """Read the seconds of earlier attempts, and start this one's clock. job: a digest."""
+        self._path, self._job, self._earlier = path, job, []
         with suppress(OSError, ValueError, KeyError):
             record = json.loads(self._path.read_text(encoding="utf-8"))
             self._earlier = [*record["seconds"]] if record["job"] == self._job else []
         self._began = time.monotonic()
+
+    def resume(self, earlier: list[float]) -> None:
+        """Count the attempts that a loaded state took, where the file knows of less."""
+        self._earlier = max(self._earlier, earlier, key=sum)
 
     @property
     def seconds(self) -> list[float]:
@@ -162,6 +183,10 @@ class _Attempts:
         """Write the seconds for the next attempt."""
         with suppress(OSError), atomic_path(self._path) as temporary:
             temporary.write_text(json.dumps({"job": self._job, "seconds": self.seconds}))
+
+
+ATTEMPTS = Attempts()
+"""Those at the job that this process runs."""
 
 
 def log_to_stderr() -> None:
@@ -187,6 +212,11 @@ def own_rule(log: Path | str) -> str:
     A workflow that uses this one as a module may have renamed the rule.
     """
     return str(log).rpartition(LOGS)[2].partition("/")[0]
+
+
+def lock_of(log: Path) -> Path:
+    """The folder of a job's lock, by its log."""
+    return _beside(log, "leases").with_suffix("")
 
 
 def _beside(log: Path, folder: str) -> Path:

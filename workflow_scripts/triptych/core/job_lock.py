@@ -78,6 +78,16 @@ def this_process() -> str:
     return f"{_machine()} {os.getpid()} {_started(os.getpid())}"
 
 
+def abandoned(folder: Path) -> bool:
+    """Whether the last owner of a lock was killed: it neither noted its end nor runs any more."""
+    number, holder = _latest(folder)
+    if holder is None or holder.ended:
+        return False
+    with contextlib.suppress(OSError):
+        return not _lives(holder, time.time() - (folder / f"{number:06}.json").stat().st_mtime)
+    return False
+
+
 def _acquire(folder: Path, owner: Owner) -> Path:
     """Wait for the lock, take it, and return the owner's file."""
     folder.mkdir(parents=True, exist_ok=True)

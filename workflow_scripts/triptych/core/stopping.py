@@ -21,7 +21,10 @@ SCHEDULERS = frozenset(
 )
 """Variables of SLURM, LSF, PBS, Grid Engine, Flux and OAR in jobs whose time they limit."""
 
-SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGHUP)
+
+SAVED = "after saving; run again to resume"
+"""How the message of a job ends that was stopped."""
 
 
 class Stopped(SystemExit):
@@ -32,7 +35,7 @@ class Stopped(SystemExit):
         self.reason = reason
 
     def __str__(self) -> str:
-        return f"stopped by {self.reason} after saving; run again to resume"
+        return f"stopped by {self.reason} {SAVED}"
 
 
 class Interrupted(Exception):
@@ -48,8 +51,9 @@ class Stop(Protocol):
 
 
 class StopRequest:
-    """Turns SIGTERM, SIGINT, SIGUSR1 and a time limit into `reason`.
+    """Turns SIGTERM, SIGINT, SIGUSR1, SIGHUP and a time limit into `reason`.
 
+    A SIGHUP that is ignored, as under nohup, stays so.
     limit_minutes: the scheduler's time limit for this job, counted from now, or None.
     """
 
@@ -60,7 +64,8 @@ class StopRequest:
             seconds = 60 * limit_minutes
             self._deadline = time.monotonic() + max(0.5 * seconds, seconds - MARGIN_SECONDS)
         for number in SIGNALS:
-            signal.signal(number, self._catch)
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, self._catch)
 
     @property
     def reason(self) -> str | None:
@@ -71,6 +76,26 @@ class StopRequest:
 
     def _catch(self, number: int, frame: FrameType | None) -> None:
         self._signal = signal.Signals(number).name
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let a signal for which this process has a handler end the block, too: by Interrupted, after
+    that handler. For waits that may never end; only in the main thread."""
+    handlers = {number: signal.getsignal(number) for number in SIGNALS}
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        handlers[signal.Signals(number)](number, frame)  # type: ignore[operator,misc]
+        raise Interrupted(signal.Signals(number).name)
+
+    caught = [number for number, handler in handlers.items() if callable(handler)]
+    try:
+        for number in caught:
+            signal.signal(number, interrupt)
+        yield
+    finally:
+        for number in caught:
+            signal.signal(number, handlers[number])
 
 
 @contextmanager

@@ -98,7 +98,8 @@ class TrainingLoop:
         return True
 
     def run(self, name: str, step: Callable[[], object]) -> None:
-        """Call `step` until the training is finished; `name` labels the progress.
+        """Call `step` until the training is finished; `name` labels the progress. A step raises
+        Interrupted, before it changes anything, if the job is asked to stop meanwhile.
 
         Raises Stopped after saving, and DivergedError before a diverged state is saved.
         """
@@ -114,7 +115,11 @@ class TrainingLoop:
                 if training.done >= settings.steps:
                     break
                 before = training.done
-                step()
+                try:
+                    step()
+                except Interrupted as interruption:
+                    self._save()
+                    raise Stopped(str(interruption)) from None
                 self._unsaved = True
                 progress.advance(training.done - before)
                 if training.done % settings.check_every == 0:

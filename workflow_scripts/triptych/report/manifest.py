@@ -3,17 +3,38 @@
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import jsonschema
+
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path, sha256_of
 
 Record = dict[str, Any]
 THREADS = 4  # that hash files side by side
+HASHES = {"type": "object", "additionalProperties": {"type": "string"}}
+SHAPE = {
+    "type": "object",
+    "required": ["scale", "config", "commit", "clean", "jobs", "outputs", "sources", "sha256"],
+    "properties": {
+        "jobs": {
+            "type": "object",
+            "additionalProperties": {
+                "type": "object",
+                "required": ["sha256"],
+                "properties": {"sha256": {"type": "string"}},
+            },
+        },
+        "outputs": HASHES,
+        "sources": HASHES,
+    },
+}
+"""JSON schema of a manifest, as far as it is read."""
 
 
 def read_records(folder: str | os.PathLike[str]) -> dict[str, Record]:
@@ -100,8 +121,9 @@ def read_manifest(path: str | os.PathLike[str]) -> Record:
         )
     try:
         known: Record = json.loads(Path(path).read_text(encoding="utf-8"))
+        jsonschema.validate(known, SHAPE)
         edited = known["sha256"] != digest(known)
-    except (ValueError, LookupError, AttributeError, TypeError, RecursionError) as error:
+    except (ValueError, jsonschema.ValidationError, RecursionError) as error:
         raise InputError(
             f"{path}: not a manifest of a run; delete it and run snakemake again"
         ) from error
@@ -171,16 +193,34 @@ def digest(manifest: Mapping[str, Any]) -> str:
 
 
 def _commit(source: Path) -> dict[str, Any]:
-    """The commit of a checkout, None of another folder, and whether it is unchanged."""
+    """The commit of a checkout and whether it is unchanged; else None, and why.
 
-    def git(*arguments: str) -> str | None:
+    Hooks and `git rebase --exec` name their own repository in GIT_DIR; a checkout may be another
+    user's, whose monitor of files is not run.
+    """
+    reading = ("-c", "safe.directory=*", "-c", "core.fsmonitor=false", "--no-optional-locks")
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(
+            ["git", "-C", str(source), *reading, *arguments],
+            capture_output=True,
+            check=True,
+            encoding="utf-8",
+            errors="backslashreplace",
+            env={**environment, "LC_ALL": "C"},
+        )
+        return done.stdout.strip()
+
+    why = "there is no program git where the manifest was written"
+    if shutil.which("git"):
         try:
-            command = ["git", "-C", str(source), *arguments]
-            done = subprocess.run(command, capture_output=True, text=True)
-        except OSError:
-            return None
-        return done.stdout.strip() if done.returncode == 0 else None
-
-    top = git("rev-parse", "--show-toplevel")  # a wheel may lie inside somebody else's checkout
-    commit = git("rev-parse", "HEAD") if top and source.samefile(top) else None
-    return {"commit": commit, "clean": commit is not None and not git("status", "--porcelain")}
+            # A wheel may lie inside somebody else's checkout.
+            if source.samefile(git("rev-parse", "--show-toplevel")):
+                commit = git("rev-parse", "--verify", "HEAD")
+                return {"commit": commit, "clean": not git("status", "--porcelain")}
+            why = "the workflow's folder is no checkout of its own"
+        except (OSError, subprocess.CalledProcessError) as error:
+            said = getattr(error, "stderr", "") or str(error)
+            why = f"git says: {said.strip().partition(chr(10))[0]}"
+    return {"commit": None, "clean": False, "why_no_commit": why}

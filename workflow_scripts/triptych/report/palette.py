@@ -128,10 +128,18 @@ def count_axis(axes: Axes, most: int = 5) -> None:
 
 
 def legend_below(figure: Figure, axes: list[Axes], columns: int) -> None:
-    """One legend for all panels under them, each name once, in order of appearance."""
+    """Draw one legend for all panels under them, each name once, in order of appearance.
+
+    columns: at most so many, fewer where the legend would be wider than the figure.
+    """
     entries: dict[str, Any] = {}
     for panel in axes:
         for handle, name in zip(*panel.get_legend_handles_labels(), strict=True):
             entries.setdefault(name, handle)
-    ncols = min(columns, max(len(entries), 1))
-    figure.legend(list(entries.values()), list(entries), loc="outside lower center", ncols=ncols)
+    for ncols in range(min(columns, max(len(entries), 1)), 0, -1):
+        legend = figure.legend(
+            list(entries.values()), list(entries), loc="outside lower center", ncols=ncols
+        )
+        if ncols == 1 or legend.get_window_extent().width <= figure.bbox.width:
+            return
+        legend.remove()

@@ -19,6 +19,8 @@ rule needle_throw:
         "results/benchmarks/needle_throw/needle_throw.tsv"
     conda:
         "../envs/report.yaml"
+    resources:
+        **cluster(),
     params:
         needle=NEEDLE.config,
         code=code("needle_throw"),
@@ -39,6 +41,8 @@ rule needle_draw:
         "results/benchmarks/needle_draw/needle_draw.tsv"
     conda:
         "../envs/report.yaml"
+    resources:
+        **cluster(),
     params:
         scale=SCALE,
         code=code("needle_draw"),

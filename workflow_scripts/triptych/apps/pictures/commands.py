@@ -1,12 +1,14 @@
 """The console command `triptych stylize`."""
 
 import argparse
+import logging
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from triptych.apps import NOT_USED, add_device, add_quiet, command, show_progress
+from triptych.apps import NOT_USED, add_device, add_quiet, command, output_path, show_progress
 from triptych.apps.pictures import EVALUATIONS, shipped_paintings, shipped_styles
 from triptych.core.errors import InputError, positive
 
@@ -21,6 +23,8 @@ takes a minute or two.
 """
     + NOT_USED
 )
+
+logger = logging.getLogger(__name__)
 
 EXAMPLES = """\
 examples:
@@ -50,7 +54,11 @@ def add_commands(commands: Any) -> None:
         f"by weights. With --optimize a painting's file, or {', '.join(shipped_paintings())}",
     )
     parser.add_argument(
-        "-o", "--output", type=Path, metavar="OUT", help="output file for one input, else a folder"
+        "-o",
+        "--output",
+        type=output_path,
+        metavar="OUT",
+        help="output file for one input, else a folder",
     )
     parser.add_argument(
         "--overwrite",
@@ -135,12 +143,11 @@ def _stylize(options: argparse.Namespace) -> int:
     from triptych.apps.pictures.unfinished import Unfinished
     from triptych.apps.pictures.work_list import work_list
 
-    unfinished = Unfinished(options.output)
     listed = work_list(
         options.inputs,
         options.output,
         overwrite=options.overwrite,
-        targets=unfinished.targets() if options.optimize else None,
+        resumed=options.optimize and Unfinished(options.output).folder.is_dir(),
     )
     items = listed.items
     if options.optimize and any(item.kind == "video" for item in items):
@@ -148,11 +155,19 @@ def _stylize(options: argparse.Namespace) -> int:
     if options.size and any(item.kind == "video" for item in items):
         raise InputError("--size takes images only; videos keep their size")
     show_progress(options)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores SIGHUP
+            signal.signal(number, _leave)
     from triptych.apps.pictures import onnx_stylizer
 
     failures = list(listed.left_out)
     count = len(items) + len(failures)
-    if onnx_stylizer.suits(options, items):
+    if listed.earlier:
+        logger.info(
+            f"results of earlier calls in {options.output}, not painted again: "
+            f"{len(listed.earlier)} (another -o would paint them)"
+        )
+    if items and onnx_stylizer.suits(options, items):
         quick = onnx_stylizer.OnnxStylizer(options)
         failures += quick.work(items)
         items = quick.left
@@ -165,6 +180,11 @@ def _stylize(options: argparse.Namespace) -> int:
         done = count - len(failures)
         print(f"triptych stylize: {done} of {count} inputs done", file=sys.stderr)
     return 2 if failures else 0
+
+
+def _leave(number: int, frame: object) -> None:
+    """End by a signal as by an error, so that temporary files are deleted."""
+    sys.exit(128 + number)
 
 
 def _with_pytorch(options: argparse.Namespace, items: list[Any]) -> list[tuple[Path, str]]:

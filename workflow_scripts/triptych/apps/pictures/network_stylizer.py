@@ -12,6 +12,7 @@ from triptych.apps.pictures.catalogue import find_network
 from triptych.apps.pictures.stylizer import Stylizer, painted_side
 from triptych.apps.pictures.work_list import Item
 from triptych.style.data.image_files import Planes
+from triptych.style.metadata import PAINTED
 from triptych.style.network.fast import PreparedNetwork
 from triptych.style.network.network_files import load_network
 from triptych.style.network.stylize import (
@@ -74,7 +75,9 @@ class NetworkStylizer(Stylizer):
             return torch.from_numpy(self.stylised(frames.numpy()))
 
         stylist = stylist_of(painted, torch.device("cpu"))
-        stylise_to_mp4(item.source, item.target, Steadied(stylist, STEADY))
+        steadied = Steadied(stylist, STEADY)
+        with item.results.new(item.target) as path:
+            stylise_to_mp4(item.source, path, steadied, comment=f"painted by {PAINTED}")
 
     def _prepared_for(self, image: Tensor) -> PreparedNetwork:
         """The network in the precision that was asked for.

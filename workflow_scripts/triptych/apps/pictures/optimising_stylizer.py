@@ -83,7 +83,6 @@ class OptimisingStylizer(Stylizer):
 
     def work(self, items: list[Item]) -> list[tuple[Path, str]]:
         """Work as `Stylizer.work` does; raises Stopped by a signal, after saving the state."""
-        self.unfinished.begin(items)
         with listening() as self._stop:
             try:
                 failures = super().work(items)

@@ -11,6 +11,7 @@ from triptych.core.errors import InputError, error_message
 from triptych.core.progress import Progress
 from triptych.style.data.enlarging import enlarged, resized
 from triptych.style.data.image_files import (
+    ABOUT,
     MOST_PIXELS,
     Planes,
     check_target,
@@ -20,6 +21,7 @@ from triptych.style.data.image_files import (
     shape_along,
     write_planes,
 )
+from triptych.style.metadata import marked
 
 PAINTING = 512
 """Pixels along the shorter side of the painting of a network that doesn't say it."""
@@ -59,7 +61,7 @@ class Stylizer:
         raise NotImplementedError
 
     def film(self, item: Item) -> None:
-        """Stylise a video from its source to its target."""
+        """Stylise a video and write the result."""
         raise NotImplementedError
 
     def work(self, items: list[Item]) -> list[tuple[Path, str]]:
@@ -70,16 +72,16 @@ class Stylizer:
                 self.begin(item)
                 try:
                     (self.film if item.kind == "video" else self.paint)(item)
-                    print(f"{item.source} -> {item.target}", flush=True)
+                    print(f"{item.source} -> {item.results.written[-1]}", flush=True)
+                    progress.advance()
                 except TooLargeError:
                     self.left.append(item)
                 except Exception as problem:  # it ends this input's work, not the others'
                     failures.append((item.source, error_message(problem)))
-                progress.advance()
         return failures
 
     def paint(self, item: Item) -> None:
-        """Stylise an image from its source to its target, at the size of --size."""
+        """Stylise an image at the size of --size, and write the result."""
         size = self.options.size
         image = open_image(item.source, shorter=size)
         width, height = image.size
@@ -91,10 +93,13 @@ class Stylizer:
             )
         check_target(item.target, *sides)
         photograph, alpha = planes(image)
+        about = image.info.get(ABOUT, {})
         del image
         if sides != (height, width):
             photograph, alpha = resized(photograph, alpha, *sides)
-        write_planes(item.target, self.stylised(photograph[None], alpha)[0], alpha)
+        result = self.stylised(photograph[None], alpha)[0]
+        with item.results.new(item.target) as path:
+            write_planes(path, result, alpha, marked(about))
 
     def stylised(self, photographs: Planes, alpha: Planes | None = None) -> Planes:
         """Photographs [N, 3, H, W] painted, enlarged, with the colours and strength asked for.
@@ -118,12 +123,16 @@ class Stylizer:
         return results
 
     def _rendered(self, photographs: Planes) -> Planes:
-        """`render` of photographs that may be smaller than the engine's least."""
+        """`render` of photographs that may be smaller than the engine's least. Raises InputError
+        for a network that gives NaN."""
         height, width = photographs.shape[2:]
         margins = (0, max(0, self.least - height)), (0, max(0, self.least - width))
         if any(after for _, after in margins):
             photographs = np.pad(photographs, ((0, 0), (0, 0), *margins), mode="edge")
-        return self.render(photographs)[:, :, :height, :width]
+        results = self.render(photographs)[:, :, :height, :width]
+        if not np.isfinite(results).all():
+            raise InputError("the network gave NaN or infinity: its training has failed")
+        return results
 
     def _say_smaller(self, size: tuple[int, int], painted: tuple[int, int]) -> None:
         """Say once of an input, which may be a film of many batches, that it is painted smaller."""

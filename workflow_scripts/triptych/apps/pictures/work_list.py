@@ -1,14 +1,19 @@
 """Inputs of `triptych stylize`: images and films by content, and a file to write for each."""
 
+import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from triptych.core.errors import InputError
-from triptych.core.files import not_a_file
-from triptych.style.data.image_files import FORMATS, NOT_READ, RAW, SUFFIXES, is_image
+from PIL import Image
+
+from triptych.core.errors import InputError, error_message
+from triptych.core.files import PARTIAL, Results, clear_partial, is_hidden, not_a_file
+from triptych.style.data.image_files import FORMATS, NOT_READ, RAW, READ, SUFFIXES, is_image
+from triptych.style.metadata import PAINTED, is_marked
+from triptych.style.video.motion_jpeg import is_motion_jpeg
 
 VIDEOS = {".mp4", ".mov", ".m4v", ".mkv", ".avi", ".webm", ".mpg", ".mpeg", ".wmv", ".3gp"}
 """Suffixes of films, in lower case: for files that are damaged, whose content says nothing."""
@@ -24,19 +29,22 @@ WRITTEN: dict[Kind, set[str]] = {"image": set(FORMATS), "video": {".mp4"}}
 
 @dataclass(frozen=True)
 class Item:
-    """One input, what it is, and where its result goes."""
+    """One input, what it is, and where its result goes unless `results` finds the name taken."""
 
     source: Path
     target: Path
     kind: Kind
+    results: Results
 
 
 @dataclass(frozen=True)
 class WorkList:
-    """Items to paint, and the files that are left out, each with the reason."""
+    """Items to paint, the files that are left out, each with the reason, and results of earlier
+    calls among the inputs, which are not painted again into their own folder."""
 
     items: list[Item] = field(default_factory=list)
     left_out: list[tuple[Path, str]] = field(default_factory=list)
+    earlier: list[Path] = field(default_factory=list)
 
 
 def work_list(
@@ -44,35 +52,47 @@ def work_list(
     output: Path,
     *,
     overwrite: bool = False,
-    targets: Mapping[str, str] | None = None,
+    resumed: bool = False,
 ) -> WorkList:
     """Every image and film of the inputs, folders opened, with its target.
 
     `output` is a file when there is one input file and it has a suffix, otherwise a folder, in
-    which results bear their input's name, with a number where that name is taken.
+    which results bear their input's name. Each name of an input counts, be they links to one file.
 
     overwrite: replace files that lie where results go
-    targets: results of an unfinished call by input, which this one goes on with
+    resumed: a call that was stopped may have written some of the results
 
     Raises InputError for nothing to do, where nothing can be written, and where a result would
     replace an input or another file.
     """
-    listed = WorkList()
-    sources: dict[Path, tuple[Path, Kind]] = {}
+    listed, results = WorkList(), Results(overwrite, resumed)
+    single = len(inputs) == 1 and not os.path.isdir(inputs[0])
+    to_file = single and output.suffix and not output.is_dir()
+    sources: dict[Path, Kind] = {}
+    names: set[Path] = set()
     for path in (path for entry in inputs for path in _expanded(entry, output, listed)):
-        if kind := _kind(path, listed):
-            sources.setdefault(path.resolve(), (path, kind))
-    if not sources and not listed.left_out:
+        try:
+            name = path.parent.resolve() / path.name
+            if name in names:
+                continue
+            names.add(name)
+            kind = _kind(path, listed)
+            if kind and not to_file and name.parent == output.resolve() and _painted(path, kind):
+                listed.earlier.append(path)
+            elif kind:
+                sources[path] = kind
+        except Exception as problem:  # looking into a damaged file may raise anything
+            listed.left_out.append((path, error_message(problem)))
+    if not sources and not listed.left_out and not listed.earlier:
         raise InputError(
             f"no image or video in {', '.join(map(str, inputs))}; give files, or folders of them"
         )
     if not sources:
         return listed
-    single = len(inputs) == 1 and not inputs[0].is_dir()
-    if single and output.suffix and not output.is_dir():
-        ((source, kind),) = sources.values()
-        _check_file(source, output, kind, overwrite or str(output) in (targets or {}).values())
-        listed.items.append(Item(source, output, kind))
+    if to_file:
+        ((source, kind),) = sources.items()
+        _check_file(source, output, kind, overwrite or resumed)
+        listed.items.append(Item(source, output, kind, results))
     elif output.exists() and not output.is_dir():
         raise InputError(f"{output} is a file; give a folder for {len(sources)} results")
     elif output.suffix.lower() in set().union(*WRITTEN.values()) and not output.exists():
@@ -81,10 +101,13 @@ def work_list(
             f"a folder, such as -o {output.with_suffix('')}"
         )
     else:
-        listed.items.extend(_in_folder(sources, output, overwrite, targets or {}))
+        for source, kind in sources.items():
+            target = output / _result_name(source, kind)
+            listed.items.append(Item(source, target, kind, results))
     _check_place(listed.items[0].target)
+    files = {os.path.realpath(source) for source in sources}
     for item in listed.items:
-        if item.target.resolve() in sources:
+        if (overwrite or to_file) and os.path.realpath(item.target) in files:
             raise InputError(
                 f"{item.target} is an input; it would be overwritten. Choose another -o"
             )
@@ -99,7 +122,8 @@ def _check_file(source: Path, target: Path, kind: Kind, overwrite: bool) -> None
             f"{target}: {target.suffix} cannot be written for the {kind} {source}; expected "
             f"{', '.join(sorted(allowed))}, or a folder"
         )
-    if target.exists() and target.resolve() != source.resolve() and not overwrite:
+    is_input = os.path.realpath(target) == os.path.realpath(source)
+    if target.exists() and not is_input and not overwrite:
         raise InputError(f"{target} exists; choose another -o, or replace it by --overwrite")
 
 
@@ -112,11 +136,13 @@ def _check_place(target: Path) -> None:
         raise InputError(
             f"-o {target}: nothing can be written in {folder} ({problem.strerror}); choose another"
         ) from problem
+    if folder == target.absolute().parent:
+        clear_partial(folder, f"{PARTIAL}{8 * '[0-9a-f]'}-*", hours=24)
 
 
 def _expanded(entry: Path, output: Path, listed: WorkList) -> Iterator[Path]:
     """A file, or what a folder shows; folders in it are left out, that of the results unsaid."""
-    if not entry.is_dir():
+    if not os.path.isdir(entry):
         yield entry
         return
     try:
@@ -126,9 +152,9 @@ def _expanded(entry: Path, output: Path, listed: WorkList) -> Iterator[Path]:
         return
     unsaid = {output.resolve(), output.resolve().with_name(f"{output.name}.unfinished")}
     for path in paths:
-        if path.name.startswith(".") or path.name.lower() in SYSTEM_FILES:
+        if is_hidden(Path(path.name)) or path.name.lower() in SYSTEM_FILES:
             continue
-        if not path.is_dir():
+        if not os.path.isdir(path):
             yield path
         elif path.resolve() not in unsaid:
             listed.left_out.append((path, "a folder, not looked into; name it itself"))
@@ -137,11 +163,11 @@ def _expanded(entry: Path, output: Path, listed: WorkList) -> Iterator[Path]:
 def _kind(path: Path, listed: WorkList) -> Kind | None:
     """Kind of a file by content, or by its suffix where that says nothing; None for neither."""
     suffix = path.suffix.lower()
-    if not path.exists():
+    if not os.path.exists(path):
         return "video" if suffix in VIDEOS else "image"  # whose reader says what is wrong with it
-    if not_a_file(path) or suffix in RAW or is_image(path):
+    if not_a_file(path) or suffix in RAW or (is_image(path) and not is_motion_jpeg(path)):
         return "image"
-    from triptych.style.video.info import holds_film
+    from triptych.style.video.packets import holds_film
 
     if holds_film(path) or suffix in VIDEOS:
         return "video"
@@ -151,24 +177,24 @@ def _kind(path: Path, listed: WorkList) -> Kind | None:
     return None
 
 
-def _in_folder(
-    sources: Mapping[Path, tuple[Path, Kind]],
-    folder: Path,
-    overwrite: bool,
-    targets: Mapping[str, str],
-) -> Iterator[Item]:
-    existing = folder.iterdir() if folder.is_dir() and not overwrite else ()
-    taken = {path.name.lower() for path in (*existing, *map(Path, targets.values()))}
-    for source, kind in sources.values():
-        suffix = source.suffix.lower()
-        if suffix not in WRITTEN[kind]:
-            suffix = ".mp4" if kind == "video" else ".png"
-        name, number = f"{source.stem}{suffix}", 1
-        if before := targets.get(str(source)):
-            name = Path(before).name
-        else:
-            while name.lower() in taken:
-                number += 1
-                name = f"{source.stem}-{number}{suffix}"
-        taken.add(name.lower())
-        yield Item(source, folder / name, kind)
+def _painted(path: Path, kind: Kind) -> bool:
+    """Whether a file says itself that this command painted it."""
+    if not_a_file(path):
+        return False
+    try:
+        if kind == "image":
+            with path.open("rb") as stream, Image.open(stream, formats=READ) as image:
+                return is_marked(image)
+        from triptych.style.video.packets import open_video
+
+        with open_video(path) as film:
+            return PAINTED in film.metadata.get("comment", "")
+    except Exception:  # its reader will tell
+        return False
+
+
+def _result_name(source: Path, kind: Kind) -> str:
+    suffix = source.suffix.lower()
+    if suffix not in WRITTEN[kind]:
+        suffix = ".mp4" if kind == "video" else ".png"
+    return f"{source.stem}{suffix}"

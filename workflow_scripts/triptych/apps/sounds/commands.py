@@ -4,6 +4,7 @@ import argparse
 import json
 import logging
 import sys
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from triptych.apps import (
     add_quiet,
     chosen_device,
     command,
+    output_path,
     show_progress,
 )
 from triptych.core.errors import InputError, positive, printable
@@ -155,7 +157,7 @@ def _add_adapt(commands: Any) -> Any:
     adapt.add_argument(
         "-o",
         "--output",
-        type=Path,
+        type=output_path,
         metavar="FOLDER",
         help=f"folder of the adapted model (default: {ADAPTED} in the folder of recordings)",
     )
@@ -163,11 +165,9 @@ def _add_adapt(commands: Any) -> Any:
 
 
 def _index(options: argparse.Namespace) -> int:
-    from triptych.apps.sounds.search.index import NAME, read_index, write_index
-    from triptych.apps.sounds.search.indexing import sound_files, update_index
-    from triptych.apps.sounds.search.text_side import says_model, text_folder
-    from triptych.apps.sounds.search.trained import caution, segment_seconds
-    from triptych.core.stopping import StopRequest
+    from triptych.apps.sounds.search.index import NAME
+    from triptych.apps.sounds.search.indexing import sound_files
+    from triptych.core.job_lock import owning
 
     if not options.folder.is_dir():
         raise InputError(f"{options.folder} is not a folder")
@@ -180,6 +180,18 @@ def _index(options: argparse.Namespace) -> int:
     paths = sound_files(folder, unread)
     if not paths:
         raise InputError(f"{folder}: no sound files in it or below it")
+    with owning(path.with_name(f".{path.stem}.lock")):  # a second call goes on from the first's
+        return max(_updated(options, folder, path, paths), 2 if unread else 0)
+
+
+def _updated(options: argparse.Namespace, folder: Path, path: Path, paths: Sequence[str]) -> int:
+    """Bring an index up to date with the files of a folder; return the exit code."""
+    from triptych.apps.sounds.search.index import read_index, write_index
+    from triptych.apps.sounds.search.indexing import update_index
+    from triptych.apps.sounds.search.text_side import says_model, text_folder
+    from triptych.apps.sounds.search.trained import caution, segment_seconds
+    from triptych.core.stopping import StopRequest
+
     earlier = None if options.rebuild or not path.exists() else read_index(path)
     if earlier and earlier.root != folder and earlier.root.is_dir():
         raise InputError(
@@ -215,7 +227,7 @@ def _index(options: argparse.Namespace) -> int:
         return 130
     if says_model(text_folder(path)) != sha256:
         embedder().write_text(sha256, text_folder(path))
-    return 2 if index.problems or unread else 0
+    return 2 if index.problems else 0
 
 
 def _search(options: argparse.Namespace) -> int:

@@ -25,19 +25,18 @@ from av.stream import Disposition
 
 from triptych.audio.data.sound_bytes import ByteRange, links, without_rest
 from triptych.core.errors import InputError
-from triptych.core.files import not_a_file
+from triptych.core.files import FFMPEG_FORMATS, not_a_file
 
 logger = logging.getLogger(__name__)
 
 SAMPLE_RATE = 32_000
 """Hz of everything behind the decoder: the rate at which PaSST was trained."""
 
-FORMATS = (
-    "aac,ac3,eac3,aiff,amr,amrnb,amrwb,ape,asf,au,avi,caf,flac,flv,matroska,mov,mp3,mpeg,mpegts,"
-    "ogg,tta,w64,wav,wv,mxf,dsf,iff,nistsphere,dts,dtshd,mpc,mpc8,tak,voc,rm"
-)
-"""FFmpeg's names. Playlists are not among them: they would have it open what they list."""
-OPTIONS = {"format_whitelist": FORMATS, "protocol_whitelist": "none", "merge_pmt_versions": "1"}
+OPTIONS = {
+    "format_whitelist": FFMPEG_FORMATS,
+    "protocol_whitelist": "none",
+    "merge_pmt_versions": "1",
+}
 """The last has broadcasts go on as the same tracks where their numbers change."""
 SOUGHT = (
     "aiff",
@@ -130,9 +129,9 @@ def stream_audio(
                     break
             if problem := sound.problem(ended=remaining > 0):
                 raise AudioProblem(f"{sound.name}: {problem}")
-    except (AudioProblem, MemoryError):
-        raise
     except Exception as error:  # a damaged file may raise anything
+        if isinstance(error, AudioProblem) or _out_of_memory(error):
+            raise
         name = "a shard's clip" if isinstance(source, ByteRange) else source
         raise AudioProblem(f"{name}: damaged, cannot be decoded ({_words(error)})") from error
 
@@ -177,9 +176,9 @@ def _opened(stream: ByteRange, name: str) -> Iterator["Sound"]:
         container = av.open(
             whole, "r", metadata_errors="replace", options=OPTIONS, buffer_size=1 << 17
         )
-    except MemoryError:
-        raise
     except Exception as error:  # a damaged file may raise anything
+        if _out_of_memory(error):
+            raise
         raise AudioProblem(f"{name}: {_why_unreadable(stream, error)}") from error
     with container:
         streams = [one for one in container.streams.audio if one.codec_context is not None]
@@ -248,6 +247,11 @@ def _why_unreadable(stream: ByteRange, error: Exception) -> str:
     if all(32 <= byte < 127 or byte in b"\t\r\n" for byte in start):
         return f"not sound that can be read but a text, which begins {start.decode()!r}"
     return f"not sound that can be read: {_words(error)}"
+
+
+def _out_of_memory(error: Exception) -> bool:
+    """Whether the machine has no memory left; FFmpeg says so of a damaged header, too."""
+    return isinstance(error, MemoryError) and not isinstance(error, av.error.FFmpegError)
 
 
 def _words(error: Exception) -> str:

@@ -6,9 +6,14 @@ run sees what an unbroken one would have seen.
 
 import functools
 import hashlib
+import logging
+import multiprocessing
 import os
 import signal
+import sys
 from collections.abc import Iterator, Sequence
+from multiprocessing.synchronize import Event
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +25,16 @@ from torch.utils.data import DataLoader, Dataset
 from triptych.audio.data.decoding import SAMPLE_RATE
 from triptych.audio.data.shards import Store
 from triptych.core.errors import InputError
+from triptych.core.stopping import SIGNALS, interruptible
+
+logger = logging.getLogger(__name__)
+
+SHARED_MEMORY = Path("/dev/shm")
+"""Where processes of Linux hand tensors to each other; containers have 64 MB of it by default."""
+PREFETCHED = 2
+"""Batches that each process has ready."""
+PATIENCE = 900.0
+"""Seconds in which some batch is read, or its process hangs."""
 
 
 class Pair(NamedTuple):
@@ -66,6 +81,12 @@ class Batches(Dataset[Batch]):
         self.pairs, self._store, self._batch, self._swap = pairs, store, batch, swap
         self._longest, self._seed = round(longest_seconds * SAMPLE_RATE), seed
         self.steps_per_epoch = len(pairs) // batch
+
+    @property
+    def largest_bytes(self) -> int:
+        """Bytes of a batch's recordings, all as long as the longest."""
+        frames = max(self._store.frames(pair.clip) for pair in self.pairs)
+        return self._batch * min(frames, self._longest) * np.dtype(np.float32).itemsize
 
     def __getitem__(self, step: int) -> Batch:
         epoch, position = divmod(step, self.steps_per_epoch)
@@ -123,8 +144,21 @@ def _digest(*key: int | str) -> int:
 
 
 def load(batches: Batches, steps: range, workers: int, pin: bool) -> Iterator[Batch]:
-    """The batches of `steps`, in order; read ahead by `workers` processes where there are any."""
-    if workers == 0:
+    """The batches of `steps`, in order; read ahead by `workers` processes where there are any, or
+    by as many as SHARED_MEMORY has room for.
+
+    Waiting for a batch raises Interrupted if the job is asked to stop, InputError after PATIENCE.
+    """
+    readers = min(workers, _readers_with_room(batches.largest_bytes)) if workers else 0
+    if readers < workers:
+        logger.warning(
+            "%s has room for the batches of %d of %d processes that read recordings ahead (docker "
+            "run --ipc=host gives more)",
+            SHARED_MEMORY,
+            readers,
+            workers,
+        )
+    if readers == 0:
         return (batches[step] for step in steps)
     # The tokenizers library warns of every fork, though only the parent tokenizes.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -132,14 +166,48 @@ def load(batches: Batches, steps: range, workers: int, pin: bool) -> Iterator[Ba
         batches,
         batch_size=None,
         sampler=steps,
-        num_workers=workers,
+        num_workers=readers,
+        prefetch_factor=PREFETCHED,
         pin_memory=pin,
-        worker_init_fn=_outlive_signals,
+        timeout=PATIENCE,
+        worker_init_fn=functools.partial(_outlive_signals, closing := multiprocessing.Event()),
     )
-    return iter(loader)
+    return _read_ahead(iter(loader), readers, closing)
 
 
-def _outlive_signals(worker: int) -> None:
-    """A scheduler signals every process of a job; the training must save before its readers end."""
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, signal.SIG_IGN)
+def _readers_with_room(batch_bytes: int) -> int:
+    """Number of processes whose batches fit into shared memory, beside one that is in use."""
+    if not SHARED_MEMORY.is_dir():  # of macOS it is no folder
+        return sys.maxsize
+    free = os.statvfs(SHARED_MEMORY)
+    return max(0, free.f_bavail * free.f_frsize // batch_bytes - 1) // PREFETCHED
+
+
+def _read_ahead(source: Iterator[Batch], readers: int, closing: Event) -> Iterator[Batch]:
+    """Batches of processes. They may fail to hand one over without a word."""
+    try:
+        while True:
+            with interruptible():
+                batch = next(source, None)
+            if batch is None:
+                return
+            yield batch
+    except RuntimeError as error:  # time-outs, processes that were killed
+        raise InputError(
+            f"{readers} processes that read recordings ahead failed ({error}). The training "
+            "resumes from its checkpoint; with audio.stages.common.workers: 0 it needs none"
+        ) from error
+    finally:
+        closing.set()
+
+
+def _outlive_signals(closing: Event, worker: int) -> None:
+    """A scheduler signals every process of a job; the training must save before its readers end.
+    One that hangs ends by a signal after that."""
+
+    def end(number: int, frame: object) -> None:
+        if closing.is_set():
+            os._exit(0)
+
+    for number in SIGNALS:
+        signal.signal(number, end)

@@ -187,7 +187,7 @@ def _write_model(
     chosen = trained.history[trained.history["chosen"] == 1].iloc[0]
     about = {
         "run": dict(run),
-        "training": asdict(plan.training),
+        "training": {k: v for k, v in asdict(plan.training).items() if k not in MACHINE},
         "sources": dict(plan.sources),
         "epoch": int(chosen["epoch"]),
         "step": int(chosen["step"]),

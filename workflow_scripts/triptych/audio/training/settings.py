@@ -78,4 +78,5 @@ class TrainingSettings:
 
 
 MACHINE = ("workers", "checkpoint_minutes")
-"""Keys of TrainingSettings that make no difference to a result, not even to its dropout."""
+"""Keys of TrainingSettings that make no difference to a result, not even to its dropout: resources
+of the rules, a change of which makes nothing stale."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from triptych.core.files import atomic_path
+from triptych.core.files import Results
 from triptych.rl.acting.inference import LAYERS, Arrays, networks_of
 from triptych.rl.methods import ALGORITHMS
 from triptych.rl.networks.algorithm import algorithm_class
@@ -43,12 +43,15 @@ def reader() -> str:
     return (files("triptych.rl.acting") / "readers" / READER).read_text(encoding="utf-8")
 
 
-def export(path: Path, arrays: Arrays, metadata: Mapping[str, Any], values: Values) -> float:
-    """Write `acting_arrays` packed at `path`, and the reader beside it.
+def export(
+    path: Path, arrays: Arrays, metadata: Mapping[str, Any], values: Values, results: Results
+) -> float:
+    """Write `acting_arrays` packed at `path`, and the reader beside it, as two of `results`.
 
     Returns the largest rounding error of a weight. Raises ValueError for what cannot be packed.
     """
-    error = pack(path, arrays, metadata, values)
-    with atomic_path(path.parent / READER) as temporary:
+    with results.new(path) as temporary:
+        error = pack(temporary, arrays, metadata, values)
+    with results.new(path.parent / READER) as temporary:
         temporary.write_text(reader(), encoding="utf-8")
     return error

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from triptych.core.files import PARTIAL
 from triptych.rl.acting.inference import (
     LAYERS,
     NEEDED,
@@ -43,24 +44,38 @@ NATIVE = "-march=native"
 
 @cache
 def compiled_reader() -> ctypes.CDLL | None:
-    """readers/policy.c, compiled for this process; None, with a warning, without a `cc`."""
+    """readers/policy.c, compiled for this process; None, with a warning, without a `cc` or a
+    folder that allows programs."""
     compiler = shutil.which("cc")
     if compiler is None:
         logger.warning("no C compiler named cc is here: no policy is timed in policy.c")
         return None
+    for place in (None, Path()):  # a folder of temporary files may allow no programs
+        try:
+            loaded = _compiled(compiler, place)
+        except OSError as error:
+            logger.warning("policy.c cannot be loaded from %s: %s", place or "TMPDIR", error)
+        else:
+            loaded.policy_open.restype = ctypes.c_void_p
+            return loaded
+    return None
+
+
+def _compiled(compiler: str, place: Path | None) -> ctypes.CDLL:
+    """policy.c, compiled in `place` or where temporary files lie. Raises OSError where no library
+    can be loaded from there, RuntimeError where it does not compile."""
     readers = files("triptych.rl.acting") / "readers"
-    with tempfile.TemporaryDirectory() as folder, as_file(readers / "policy.c") as source:
-        library = Path(folder) / "libpolicy.so"
+    with (
+        tempfile.TemporaryDirectory(dir=place, prefix=PARTIAL) as folder,
+        as_file(readers / "policy.c") as source,
+    ):
+        library = Path(folder).resolve() / "libpolicy.so"
         for options in ((*COMPILE, NATIVE), COMPILE):
             command = [compiler, *options, source, "-o", library, "-lm"]
             done = subprocess.run(command, capture_output=True, text=True)
             if not done.returncode:
-                break
-        else:
-            raise RuntimeError(f"policy.c does not compile: {done.stderr}")
-        loaded = ctypes.CDLL(str(library))
-    loaded.policy_open.restype = ctypes.c_void_p
-    return loaded
+                return ctypes.CDLL(str(library))
+        raise RuntimeError(f"policy.c does not compile: {done.stderr}")
 
 
 class PolicyC:

@@ -5,10 +5,11 @@ Every photograph gives one crop, or is left out with a reason: `broken` (it cann
 """
 
 import io
+import logging
 import math
 import os
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -17,11 +18,23 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 from PIL import Image
 
-from triptych.core.errors import InputError
-from triptych.core.files import not_a_file
-from triptych.style.data.image_files import DEEP, NOT_READ, SUFFIXES, image_files, open_image, srgb
+from triptych.core.errors import InputError, error_message
+from triptych.core.files import is_hidden, not_a_file
+from triptych.style.data.image_files import (
+    HIDDEN,
+    SUFFIXES,
+    bytes_of,
+    image_files,
+    is_image_name,
+    open_image,
+    planes,
+    srgb,
+    tell_left_out,
+)
 from triptych.style.data.photographs import embedded_photographs
 from triptych.style.data.shards import Crop, Skipped, check_validation, write_shards
+
+logger = logging.getLogger(__name__)
 
 QUALITY = 95
 LARGEST = 1200
@@ -30,7 +43,7 @@ TURN = 25.0
 """Degrees to either side."""
 LIGHT, TINT = 0.6, 0.12
 """Ranges of varied crops: the gamma's in octaves, and a channel's gain."""
-GREY_MODES = {"1", "L", "LA", "La"} | DEEP
+GREY_MODES = {"1", "L", "LA", "La", "F"}
 
 
 @contextmanager
@@ -55,15 +68,13 @@ def collection(
             f"{root}: not a readable zip file ({error}); delete it and download it again"
         ) from error
     with members:
-        names = sorted(name for name in members.namelist() if _is_image(PurePosixPath(name)))
+        # Of members of one name the last is read, as unzip does.
+        images = sorted({n for n in members.namelist() if is_image_name(PurePosixPath(n))})
+        names = [name for name in images if not is_hidden(PurePosixPath(name))]
+        tell_left_out(root, {HIDDEN: len(images) - len(names)})
         if not names:
             raise InputError(f"{root}: none of its {len(members.namelist())} members is an image")
         yield names, partial(_member, members)
-
-
-def _is_image(path: PurePosixPath) -> bool:
-    hidden = path.name.startswith(".") or "__MACOSX" in path.parts
-    return path.suffix.lower() in SUFFIXES | NOT_READ and not hidden
 
 
 def _member(members: zipfile.ZipFile, name: str) -> bytes:
@@ -110,13 +121,13 @@ def shard_embedded(
 
     Those for training, of the other photographs and of those in the folder `own` (made smaller
     than LARGEST pixels), are turned and lit by chance. A share of them, `generated`, are instead
-    what `picture` paints of a size and a key: uint8 [size, size, 3]. Raises InputError for a name
-    that isn't there, a folder without images, and an image that can't be read.
+    what `picture` paints of a size and a key: uint8 [size, size, 3]. Own images that can't be read
+    are named and left out. Raises InputError for a name that isn't there, and a folder of which no
+    image can be read.
     """
     photographs = embedded_photographs()
-    for path in image_files(own) if own else ():
-        photographs[path.stem] = opaque(open_image(path, at_least=LARGEST))
-        photographs[path.stem].thumbnail((LARGEST, LARGEST))
+    if own:
+        photographs |= _own_photographs(own, photographs)
     training = {name: image for name, image in photographs.items() if name not in reserved}
     if not training or set(reserved) - set(photographs):
         known = ", ".join(sorted(photographs))
@@ -137,27 +148,46 @@ def shard_embedded(
     write_shards(both(), crops, folder, validation, "the bundled photographs")
 
 
+def _own_photographs(folder: str, others: Collection[str]) -> dict[str, Image.Image]:
+    """The images of a folder as RGB of at most LARGEST pixels, by names that no other has."""
+    photographs: dict[str, Image.Image] = {}
+    for path in image_files(folder):
+        try:
+            image = opaque(open_image(path, at_least=LARGEST))
+            image.thumbnail((LARGEST, LARGEST))
+        except Exception as error:  # a picture never ends the others' work
+            logger.warning("%s is left out: %s", path, error_message(error))
+            continue
+        taken = path.stem in photographs or path.stem in others
+        photographs[path.name if taken else path.stem] = image
+    if not photographs:
+        raise InputError(f"{folder}: no image in this folder can be read")
+    return photographs
+
+
 def _cut(read: Callable[[str], bytes], size: int, name: str) -> Crop | Skipped:
     """The middle of a photograph, its shorter side scaled to `size`; or why there is none."""
     try:
         # Twice the size is enough for a clean reduction (as Pillow's own thumbnails do it).
         image = open_image(read(name), name, at_least=2 * size)
-    except (InputError, OSError, MemoryError) as error:
-        return Skipped(name, "broken", str(error))
-    if 2 * min(image.size) < size:
-        return Skipped(name, "tiny", f"{image.width}x{image.height}")
-    if image.mode in GREY_MODES:
-        return Skipped(name, "grey", f"mode {image.mode}")
-    image, side = opaque(image), min(image.size)
-    crop = square(image, (image.width - side) // 2, (image.height - side) // 2, side, size)
-    pixels = np.asarray(crop)
-    if (pixels == pixels[:, :, :1]).all():
-        return Skipped(name, "grey", "equal channels")
-    return Crop(name, as_jpeg(crop))
+        if 2 * min(image.size) < size:
+            return Skipped(name, "tiny", f"{image.width}x{image.height}")
+        if image.mode in GREY_MODES:
+            return Skipped(name, "grey", f"mode {image.mode}")
+        image, side = opaque(image), min(image.size)
+        crop = square(image, (image.width - side) // 2, (image.height - side) // 2, side, size)
+        pixels = np.asarray(crop)
+        if (pixels == pixels[:, :, :1]).all():
+            return Skipped(name, "grey", "equal channels")
+        return Crop(name, as_jpeg(crop))
+    except Exception as error:  # a picture never ends the others' work
+        return Skipped(name, "broken", error_message(error))
 
 
 def opaque(image: Image.Image) -> Image.Image:
-    """Pillow's image of 8 bits as RGB; what is transparent shows white."""
+    """An image of `open_image` as RGB of 8 bits; what is transparent shows white."""
+    if image.mode == "F":
+        return Image.fromarray(bytes_of(planes(image)[0]).transpose(1, 2, 0))
     if not image.has_transparency_data:
         return srgb(image)
     opaque = image.convert("RGBA")

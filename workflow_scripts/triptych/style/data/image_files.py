@@ -3,16 +3,27 @@
 import io
 import logging
 import os
-from collections.abc import Callable
-from pathlib import Path
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import numpy as np
-from PIL import Image, ImageCms, ImageOps
+from PIL import Image, ImageCms, ImageOps, PngImagePlugin
 
 from triptych.core.errors import InputError
-from triptych.core.files import atomic_path, not_a_file
+from triptych.core.files import atomic_path, is_hidden, not_a_file
 from triptych.style.data.missing import KEY as MISSING
+from triptych.style.data.sample_values import (
+    MOST_PIXELS,
+    ORIENTATION,
+    bytes_of,
+    check_pixels,
+    in_srgb,
+    pfm_image,
+    tiff_image,
+)
+from triptych.style.metadata import details_of, save_options
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -32,16 +43,14 @@ FORMATS = {
 LONGEST = {"JPEG": 65_500, "WEBP": 16_383}
 """Pixels along a side that a format's encoder takes at most."""
 
-READ = ["JPEG", "PNG", "WEBP", "TIFF", "BMP", "GIF", "AVIF", "PPM", "JPEG2000"]
+READ = ["JPEG", "PNG", "WEBP", "TIFF", "BMP", "GIF", "AVIF", "PPM", "JPEG2000", "ICO"]
 """Pillow's formats that are read. Its others include films, EPS and files of data."""
-
-MOST_PIXELS = 178_956_970
-"""Pixels of an image that is decoded at its own size: Pillow's limit."""
 
 MOST_REDUCED = 500_000_000
 """Pixels of an image that is decoded to be made smaller at once."""
 
 Image.MAX_IMAGE_PIXELS = None  # Pillow's own limit knows nothing of reduced decoding
+PngImagePlugin.MAX_TEXT_CHUNK = PngImagePlugin.MAX_TEXT_MEMORY  # one text may be all of them
 
 SUFFIXES = {*FORMATS, ".avif", ".bmp", ".gif", ".jfif", ".mpo", ".ppm"}
 """What `image_files` takes for an image, in lower case."""
@@ -61,17 +70,16 @@ PREVIEW = 1
 ANIMATED = {"GIF", "WEBP", "PNG", "AVIF", "TIFF"}
 """Formats whose several frames or pages are the image; JPEGs hide previews behind the first."""
 
-DEEP = {"I", "F", "I;16", "I;16B", "I;16L", "I;16N"}
-"""Pillow's grey modes of more than 8 bits, which its conversions would clip."""
+SUBFILE_TYPE = 254
+"""TIFF's tag NewSubfileType."""
 
-TOPS = [1, 255, 1023, 4095, 16383, 65535, 2**24 - 1, 2**31 - 1, 2**32 - 1]
-"""Numbers that stand for white: 1 in floats, else all bits of 8 to 32."""
+BEGINNINGS = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+", b"PF\n", b"PF\r", b"PF ")
+"""First bytes of TIFF and of portable float maps in colour, which Pillow reads in part."""
 
-SUBFILE_TYPE, WHITE_TAGS = 254, (341, 281)
-"""TIFF's tags NewSubfileType, and SMaxSampleValue and MaxSampleValue."""
+JPEG_END = b"\xff\xd9"
 
-ORIENTATION = 0x0112
-"""Exif's tag of how a picture is turned: 5 to 8 exchange its sides."""
+ABOUT = "triptych-about"
+"""Key in an image's `info` of what `write_planes` is to keep: options of Pillow's `save`."""
 
 EXPECTED = (
     "Expected a whole JPEG, PNG, WebP, TIFF, BMP or GIF file, not a telephone's HEIC: convert it, "
@@ -79,26 +87,45 @@ EXPECTED = (
 )
 
 
+HIDDEN = "hidden, or in folders of a system"
+
+
 def image_files(folder: str | os.PathLike[str], *, recursive: bool = False) -> list[Path]:
     """The images in a folder (and, if asked, below it) by suffix, in order of their paths.
 
-    Hidden files are left out; a warning names folders that are not searched. Raises InputError when
-    `folder` isn't a folder.
+    Hidden files and folders are left out, and so are links to an image that is listed already;
+    warnings name folders that are not searched. Raises InputError when `folder` isn't a folder.
     """
     where = Path(folder)
     if not where.is_dir():
         raise InputError(f"{where}: expected a folder of images, and there is no such folder")
-    paths = sorted(where.rglob("*") if recursive else where.iterdir())
-    paths = [path for path in paths if not path.name.startswith(".")]
-    for path in paths:
-        if path.is_dir() and (path.is_symlink() or not recursive):
+    images: dict[Path, Path] = {}
+    left_out = Counter[str]()
+    for path in sorted(where.rglob("*") if recursive else where.iterdir()):
+        if is_image_name(path) and not path.is_dir():
+            if is_hidden(path.relative_to(where)):
+                left_out[HIDDEN] += 1
+            elif images.setdefault(path.resolve(), path) != path:
+                left_out["links to others"] += 1
+        elif not path.is_dir() or is_hidden(path.relative_to(where)):
+            continue
+        elif path.is_symlink() or not recursive:
             kind = "linked folder" if path.is_symlink() else "folder"
-            logger.warning("%s: a %s, not looked into; name it itself for its images", path, kind)
-    return [
-        path
-        for path in paths
-        if path.suffix.lower() in SUFFIXES | NOT_READ and (path.is_file() or not_a_file(path))
-    ]
+            logger.warning("%s: a %s, not looked into; name it itself", path, kind)
+    tell_left_out(where, left_out)
+    return list(images.values())
+
+
+def tell_left_out(where: Path, counts: Mapping[str, int]) -> None:
+    """Warn of the images of a folder or archive that are left out, by reason."""
+    for reason, count in counts.items():
+        if count:
+            logger.warning("%s: images left out: %d, %s", where, count, reason)
+
+
+def is_image_name(path: PurePath) -> bool:
+    """Whether a path's suffix is an image's, be it one that is refused."""
+    return path.suffix.lower() in SUFFIXES | NOT_READ
 
 
 def is_image(path: Path) -> bool:
@@ -106,7 +133,7 @@ def is_image(path: Path) -> bool:
     try:
         with path.open("rb") as stream:
             start = stream.read(12)
-            if start[4:8] == b"ftyp" and start[8:12] in HEIF:
+            if (start[4:8] == b"ftyp" and start[8:12] in HEIF) or start.startswith(BEGINNINGS):
                 return True
             stream.seek(0)
             Image.open(stream, formats=READ).close()
@@ -171,74 +198,72 @@ def _raw(what: str) -> str:
 
 
 def _decoded(stream: BinaryIO, what: str, at_least: int | None, shorter: int | None) -> Image.Image:
-    with Image.open(stream, formats=READ) as image:
-        if reason := image.info.get(MISSING):
-            raise InputError(f"{what} is missing: {reason}")
-        tags = getattr(image, "tag_v2", {})
-        if tags.get(SUBFILE_TYPE, 0) & PREVIEW:
-            raise InputError(_raw(what))
-        _tell_of_frames(image, what)
-        large = image.width * image.height > MOST_PIXELS
-        if large and shorter is not None:
-            at_least = 2 * shorter
-        if at_least is not None:
-            image.draft(None, (at_least, at_least))
-        _check_pixels(image, what, MOST_REDUCED if large and shorter else MOST_PIXELS)
-        image.load()
-        if image.mode == "F" and not np.isfinite(np.asarray(image)).all():
-            raise InputError(f"{what}: holds NaN or infinity; expected finite numbers")
-        upright = _upright(image, what)
-        key = upright.info.get("transparency")
-        if upright.mode == "RGB" and isinstance(key, tuple) and max(key) > 255:
-            # A PNG of 16 bits, of which Pillow keeps the upper 8, and the whole key.
-            upright.info["transparency"] = tuple(value >> 8 for value in key)
-        if image.mode in DEEP:
-            upright.info["white"] = _white(image, what)
-        elif large and shorter is not None:
-            upright = _made_smaller(upright, 2 * shorter)
-        return upright
+    try:
+        with Image.open(stream, formats=READ) as image:
+            return _finished(image, stream, what, at_least, shorter)
+    except Image.UnidentifiedImageError:
+        stream.seek(0)
+        start = stream.read(4)
+        if not start.startswith(BEGINNINGS):
+            raise
+        read = pfm_image if start.startswith(b"PF") else tiff_image
+        return _upright(read(stream, what), what)
+    except OSError:
+        whole = _with_end(stream)
+        if whole is None:
+            raise
+        logger.warning("%s: a JPEG without its end, though with all of its picture", what)
+        return _decoded(io.BytesIO(whole), what, at_least, shorter)
 
 
-def _check_pixels(image: Image.Image, what: str, most: int) -> None:
-    """Raise InputError for an image of more pixels than are decoded."""
-    if image.width * image.height > most:
-        smaller = "" if most == MOST_REDUCED else ", or give --size"
-        raise InputError(
-            f"{what}: {image.width}x{image.height} pixels; at most {most / 1e6:.0f} million are "
-            f"read: make it smaller{smaller}"
+def _with_end(stream: BinaryIO) -> bytes | None:
+    """A JPEG file with the end marker that it lacks; None where some of its picture is cut off,
+    too: other bytes in place of the missing ones then give another picture."""
+    stream.seek(0)
+    content = stream.read().removesuffix(JPEG_END[:1])
+    try:
+        pixels, others = (
+            np.asarray(Image.open(io.BytesIO(content + filling + JPEG_END), formats=["JPEG"]))
+            for filling in (b"", b"\x55" * 64)
         )
+    except Exception:  # no JPEG, or damaged otherwise
+        return None
+    return content + JPEG_END if np.array_equal(pixels, others) else None
 
 
-def _made_smaller(image: Image.Image, at_least: int) -> Image.Image:
-    """An image of 8 bits divided by a whole number, with both sides of `at_least` pixels."""
+def _finished(
+    image: Image.Image, stream: BinaryIO, what: str, at_least: int | None, shorter: int | None
+) -> Image.Image:
+    """An opened image decoded, in sRGB, upright, and reduced as `open_image` says."""
+    if reason := image.info.get(MISSING):
+        raise InputError(f"{what} is missing: {reason}")
+    tags = getattr(image, "tag_v2", {})
+    if tags.get(SUBFILE_TYPE, 0) & PREVIEW:
+        raise InputError(_raw(what))
+    _tell_of_frames(image, what)
+    large = image.width * image.height > MOST_PIXELS
+    if large and shorter is not None:
+        at_least = 2 * shorter
+    if at_least is not None:
+        image.draft(None, (at_least, at_least))
+    check_pixels(*image.size, what, MOST_REDUCED if large and shorter else MOST_PIXELS)
+    image.load()
+    about = details_of(image, what)
+    upright = _upright(in_srgb(image, stream, what), what)
+    if large and shorter is not None:
+        upright = made_smaller(upright, 2 * shorter)
+    upright.info[ABOUT] = about
+    return upright
+
+
+def made_smaller(image: Image.Image, at_least: int) -> Image.Image:
+    """An image divided by a whole number, with both sides of `at_least` pixels."""
     factor = min(image.size) // at_least
     if factor < 2:
         return image
     if image.mode in ("1", "P", "PA"):
         image = image.convert("RGBA" if image.has_transparency_data else "RGB")
     return image.reduce(factor)
-
-
-def _white(image: Image.Image, what: str) -> float:
-    """The number that stands for white in an image of DEEP numbers.
-
-    A PNG's is 65535 by its standard. A TIFF's is what its tags say, else the smallest of TOPS that
-    none exceeds, with a warning where that isn't the mode's own.
-    """
-    if image.format == "PNG":
-        return 65535.0
-    tags = getattr(image, "tag_v2", {})
-    for tag in WHITE_TAGS:
-        value = tags.get(tag)
-        value = value[0] if isinstance(value, tuple) else value
-        if isinstance(value, int | float) and value > 0:
-            return float(value)
-    highest = float(np.asarray(image).max(initial=0))
-    plain = 1 if image.mode == "F" else 65535
-    white = next((top for top in TOPS[0 if image.mode == "F" else 1 :] if highest <= top), highest)
-    if white != plain:
-        logger.warning("%s: its numbers reach %g, so %g is taken for white", what, highest, white)
-    return float(white)
 
 
 def _tell_of_frames(image: Image.Image, what: str) -> None:
@@ -299,11 +324,6 @@ def _to_srgb(profile: bytes | None, mode: str) -> Callable[[Image.Image], Image.
     return convert
 
 
-def bytes_of(pixels: np.ndarray) -> np.ndarray:
-    """Floats in [0, 1] as uint8 of the same shape: clamped, times 255, rounded to the nearest."""
-    return np.rint(np.clip(pixels, 0, 1) * np.float32(255)).astype(np.uint8)
-
-
 LUMA = (0.299, 0.587, 0.114)
 """ITU-R BT.601, of which JPEG's and video's colours are made."""
 
@@ -339,9 +359,9 @@ Planes = np.ndarray
 
 
 def planes(image: Image.Image) -> tuple[Planes, Planes | None]:
-    """Pillow's image, of any mode, as RGB [3, H, W] and opacity [1, H, W] or None."""
-    if image.mode in DEEP:
-        return _deep_grey(image)
+    """An image of `open_image`, of any mode, as RGB [3, H, W] and opacity [1, H, W] or None."""
+    if image.mode == "F":
+        return _grey(image), None
     if image.has_transparency_data:
         with_alpha = image.convert("RGBA")
         alpha = _scaled(np.asarray(with_alpha.getchannel("A"))[:, :, None])
@@ -352,21 +372,14 @@ def planes(image: Image.Image) -> tuple[Planes, Planes | None]:
     return _scaled(np.asarray(srgb(image))), None
 
 
-def _deep_grey(image: Image.Image) -> tuple[Planes, Planes | None]:
-    """Grey of more than 8 bits, which Pillow would clip, in [0, 1]."""
-    values = np.asarray(image)
-    white = image.info.get("white", 1 if image.mode == "F" else 65535)
-    grey = np.clip(values.astype(np.float32) / np.float32(white), 0, 1)
+def _grey(image: Image.Image) -> Planes:
+    """RGB of grey in [0, 1] of more than 8 bits."""
+    grey = np.asarray(image)
     if convert := _to_srgb(image.info.get("icc_profile"), "L"):
         # Of the profile's curve there are 256 points: Pillow has no transform of deeper grey.
         curve = np.asarray(convert(Image.fromarray(np.arange(256, dtype=np.uint8)[None])))[0, :, 0]
         grey = np.interp(grey * 255, np.arange(256), curve / 255).astype(np.float32)
-    rgb = np.repeat(grey[None], 3, 0)
-    key = image.info.get("transparency")
-    if not isinstance(key, int):
-        return rgb, None
-    alpha = (values != key).astype(np.float32)[None]
-    return np.where(alpha > 0, rgb, np.float32(1)), alpha
+    return np.repeat(grey[None], 3, 0)
 
 
 def _scaled(pixels: np.ndarray) -> Planes:
@@ -395,12 +408,18 @@ def check_target(path: str | os.PathLike[str], height: int, width: int) -> str:
     return form
 
 
-def write_planes(path: str | os.PathLike[str], rgb: Planes, alpha: Planes | None = None) -> None:
+def write_planes(
+    path: str | os.PathLike[str],
+    rgb: Planes,
+    alpha: Planes | None = None,
+    about: Mapping[str, Any] | None = None,
+) -> None:
     """Write [3, H, W] in [0, 1] as PNG, JPEG, WebP or TIFF, whichever the suffix says.
 
     Values outside [0, 1] are clamped, the others rounded. `alpha` [1, H, W] is kept by all but
-    JPEG, which has none and shows white there. The file appears whole or not at all. Raises
-    InputError for another suffix or NaN.
+    JPEG, which has none and shows white there; `about` (`info[ABOUT]` of the photograph) where the
+    format has room. The file appears whole or not at all. Raises InputError for another suffix or
+    NaN.
     """
     target = Path(path)
     form = check_target(target, *rgb.shape[1:])
@@ -411,7 +430,8 @@ def write_planes(path: str | os.PathLike[str], rgb: Planes, alpha: Planes | None
         raise InputError(f"{target}: the image holds NaN or infinity; expected numbers in [0, 1]")
     pixels = np.ascontiguousarray(bytes_of(whole).transpose(1, 2, 0))
     with atomic_path(target) as temporary:
-        Image.fromarray(pixels).save(temporary, format=form, **OPTIONS.get(form, {}))
+        options = OPTIONS.get(form, {}) | save_options(about or {}, form, target)
+        Image.fromarray(pixels).save(temporary, format=form, **options)
 
 
 def shape_along(height: int, width: int, shorter: int) -> tuple[int, int]:

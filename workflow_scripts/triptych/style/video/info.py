@@ -1,42 +1,36 @@
-"""Reading a video by PyAV: its rate, size and sound, when each frame is shown, and the frames.
+"""What a video is, by PyAV: its rate, size and sound, and when each frame is shown.
 
-All times are the container's. Frame times are listed from the packets, without decoding; a film
-begins where its first picture or sound does, and its last frame lasts as long as its packet says.
+Frame times are listed from the packets, without decoding. A film begins where its first picture or
+sound does, and its last frame lasts as long as its packet or its track says.
 """
 
-import itertools
 import logging
-import struct
-from bisect import bisect_left
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
-import av
-import av.error
-import cv2
 import numpy as np
-from av.audio.stream import AudioStream
 from av.container import InputContainer
-from av.stream import Disposition
-from av.video.frame import VideoFrame
-from av.video.reformatter import Colorspace
+from av.video.stream import VideoStream
 
-from triptych.core.errors import InputError
+from triptych.core.errors import InputError, reason
 from triptych.core.files import not_a_file
+from triptych.style.video.packets import (
+    audio_streams,
+    decoded_frames,
+    film_packets,
+    open_video,
+    orientation,
+    picture_streams,
+)
 
 logger = logging.getLogger(__name__)
 
 FINEST_TICK = 10_000
 """Ticks a second, at least, in which the times of an even video are written."""
 
-UNSPECIFIED = 2
-"""The number of ITU-T H.273 for a colour matrix that a film doesn't tell."""
-
-STANDARD_LINES = 576
-"""Lines of a frame of standard definition, at most."""
+HDR = {16: "PQ", 18: "HLG"}
+"""Curves of high dynamic range, by their numbers in H.273."""
 
 LARGEST_DENOMINATOR = 100_000
 """Of a mean rate, since containers keep both parts in 32 bits."""
@@ -52,8 +46,9 @@ class VideoInfo:
     there. Frame k is shown from `starts[k]` ticks of `time_base` seconds to the next one, the last
     one to `end`; frames that a reader finds past it follow at `interval`. `origin` is the second of
     the file that is 0 in them: that of the first picture or sound, or 0 where one begins before.
-    `stamps` are the frames' time stamps in the file, in its own ticks. `sound` is the codec and the
-    seconds of the first audio stream, if there is one.
+    `stamps` are the frames' time stamps in the file, in its own ticks; none where they don't tell
+    in which order frames are shown. `sound` is the codec and the seconds of the first audio stream,
+    if there is one. `tags` are the file's title, date, place and the like, by FFmpeg's names.
     """
 
     path: Path
@@ -71,6 +66,7 @@ class VideoInfo:
     interval: int
     stamps: tuple[int, ...]
     sound: tuple[str, float] | None
+    tags: dict[str, str]
 
     @property
     def duration(self) -> Fraction:
@@ -95,107 +91,115 @@ def probe(path: str | Path) -> VideoInfo:
         raise InputError(f"{path} is {odd}")
     try:
         with open_video(path) as container:
-            if not container.streams.video:
+            if not (streams := picture_streams(container)):
                 raise InputError(f"{path} holds no picture stream; a video file is expected")
-            stream = container.streams.video[0]
-            shown, skipped, sound, begins = _listed(container)
-            counted = max(0, stream.frames - skipped)  # only mp4 and its kin count their frames
-            rates = [rate for rate in (stream.average_rate, stream.base_rate) if rate]
-            time_base = stream.time_base
-            pixel_aspect = stream.sample_aspect_ratio or Fraction(1)
-    except av.error.FFmpegError as error:
+            stream, *others = streams
+            if others:
+                logger.warning("%s: of %d films in one, the first is painted", path, len(streams))
+            listed = _Listed(container, stream)
+    except InputError:
+        raise
+    except Exception as error:  # a damaged file may raise anything
         raise InputError(
-            f"{path} cannot be read as a video ({error.strerror}): is the file complete?"
+            f"{path} cannot be read as a video ({reason(error)}): is the file complete?"
         ) from error
-    if not shown or time_base is None:
-        raise unreadable(path, counted)
+    if not listed.shown:
+        raise unreadable(path, listed.counted)
     with open_video(path) as container:
-        first = next(_decoded(container), None)
-        if first is None:
-            raise unreadable(path, counted)
-        height, width = upright(first).shape[:2]
-        if _orientation(first)[0]:
-            pixel_aspect = 1 / pixel_aspect
-    stamps = tuple(sorted(shown))
-    starts = tuple(stamp - round(begins / time_base) for stamp in stamps)
-    fps, variable = _rate(starts, time_base, rates)
-    tick, starts, end, interval = _times(starts, time_base, shown[stamps[-1]], fps, variable)
+        first = next(decoded_frames(container), None)
+    if first is None:
+        raise unreadable(path, listed.counted)
+    width, height, pixel_aspect = first.width, first.height, listed.pixel_aspect
+    if orientation(first)[0]:
+        width, height, pixel_aspect = height, width, 1 / pixel_aspect
+    if curve := HDR.get(first.color_trc):
+        logger.warning(
+            "%s: high dynamic range (%s), which is painted as if it were not: its colours come out "
+            "dull. Let a video editor make it SDR first",
+            path,
+            curve,
+        )
+    stamps = tuple(sorted(listed.shown))
+    starts = tuple(stamp - round(listed.begins / listed.tick) for stamp in stamps)
+    fps, variable = _rate(starts, listed.tick, listed.rates)
+    if listed.untimed:
+        logger.warning(
+            "%s: a bare stream without times; each frame is shown for 1/%s s", path, float(fps)
+        )
+    tick, starts, end, interval = _times(starts, listed.tick, listed.last, fps, variable)
     return VideoInfo(
         path=path,
         fps=fps,
         frames=len(stamps),
-        frames_stated=counted or len(stamps),
+        frames_stated=listed.counted or len(stamps),
         width=width,
         height=height,
         pixel_aspect=pixel_aspect,
         variable=variable,
-        origin=begins,
+        origin=listed.begins,
         time_base=tick,
         starts=starts,
         end=end,
         interval=interval,
-        stamps=stamps,
-        sound=sound,
+        stamps=() if listed.in_order else stamps,
+        sound=listed.sound,
+        tags=listed.tags,
     )
 
 
-def open_video(path: str | Path) -> InputContainer:
-    """A video file, open for reading, whatever its name: "a:b.mp4" is no protocol."""
+class _Listed:
+    """Contents of an open film, from its packets.
 
-    return av.open(f"file:{path}", metadata_errors="replace")
+    `shown` are the pictures' times and durations in ticks of `tick` seconds, `untimed` whether the
+    file doesn't tell them, `in_order` whether frames take them one after the other; `last` is the
+    last picture's duration, `counted` how many the header promises, 0 if it doesn't; `rates` are
+    those it states, `sound` codec and seconds of the first sound, `begins` the film's first second.
+    """
 
+    def __init__(self, container: InputContainer, stream: VideoStream) -> None:
 
-NO_FILMS = {"tty", "image2", "gif", "lrc", "srt", "subviewer", "webvtt", "ass"}
-"""FFmpeg's names of formats of texts and pictures that have a picture stream or look like one."""
-
-
-def holds_film(path: str | Path) -> bool:
-    """Whether a file's content is a film; a sound's cover picture is none."""
-
-    try:
-        with open_video(path) as container:
-            name = container.format.name
-            if name in NO_FILMS or name.endswith("_pipe"):
-                return False
-            cover = Disposition.attached_pic
-            return not all(stream.disposition & cover for stream in container.streams.video)
-    except (av.error.FFmpegError, OSError, ValueError):
-        return False
-
-
-def audio_streams(container: InputContainer) -> list[AudioStream]:
-    """The audio streams whose codec FFmpeg knows."""
-    return [stream for stream in container.streams.audio if stream.codec_context is not None]
-
-
-def _listed(
-    container: InputContainer,
-) -> tuple[dict[int, int], int, tuple[str, float] | None, Fraction]:
-    """From the packets: the shown pictures' times and durations in ticks, how many pictures an edit
-    list skips, codec and seconds of the first sound, and the second at which the film begins."""
-
-    picture, audio = container.streams.video[0], audio_streams(container)[:1]
-    shown: dict[int, int] = {}
-    skipped = 0
-    heard: list[Fraction] = []  # when its packets begin and end
-    try:
-        for packet in container.demux([picture, *audio]):
-            time = packet.pts if packet.pts is not None else packet.dts
-            if time is None:
-                continue
-            end = time + (packet.duration or 0)
-            if packet.is_discard:  # kept for decoding only
-                skipped += packet.stream_index == picture.index
-            elif packet.stream_index == picture.index:
-                shown[time] = packet.duration or 0
-            else:
-                heard += [time * packet.time_base, end * packet.time_base]
-    except av.error.FFmpegError as error:
-        logger.warning("the video breaks off: %s", error.strerror)
-    codec = audio[0].codec_context.codec.canonical_name if heard else ""
-    sound = (codec, float(max(heard) - min(heard))) if heard else None
-    first = min(shown, default=0) * (picture.time_base or Fraction(0))
-    return shown, skipped, sound, max(Fraction(0), min(first, *heard[:1]) if heard else first)
+        self.tick = stream.time_base or Fraction(1)
+        self.rates = [rate for rate in (stream.average_rate, stream.base_rate) if rate]
+        self.pixel_aspect = stream.sample_aspect_ratio or Fraction(1)
+        self.tags = dict(container.metadata)
+        self.shown: dict[int, int] = {}
+        audio = audio_streams(container)[:1]
+        skipped, untimed = 0, 0  # pictures before an edit list's begin; ticks without a time
+        heard: list[Fraction] = []  # when packets of the sound begin and end
+        try:
+            for packet in film_packets(container):
+                time = packet.pts if packet.pts is not None else packet.dts
+                pictured, lasts = packet.stream_index == stream.index, packet.duration or 0
+                if time is None:
+                    untimed += pictured * lasts
+                elif packet.is_discard:  # kept for decoding only
+                    skipped += pictured
+                elif pictured:
+                    self.shown[time] = lasts
+                elif packet.stream_index == audio[0].index:
+                    heard += [time * packet.time_base, (time + lasts) * packet.time_base]
+        except Exception as error:  # a damaged file may raise anything
+            logger.warning("the video breaks off: %s", reason(error))
+        self.untimed = untimed > 0 and not self.shown
+        if self.untimed:
+            interval = 1 / ((stream.guessed_rate or stream.average_rate or 25) * self.tick)
+            count = max(1, round(untimed / interval))
+            self.shown = {round(n * interval): round(interval) for n in range(count)}
+        reordered = container.format.name == "avi" and stream.codec_context.has_b_frames
+        self.in_order = self.untimed or reordered
+        self.counted = max(0, stream.frames - skipped)  # which mp4 and AVI do
+        final = max(self.shown, default=0)
+        decoded = next(reversed(self.shown), 0)  # last, which isn't shown last behind B-frames
+        self.last = max(self.shown.get(time, 0) + time - final for time in (final, decoded))
+        held = (stream.start_time or 0) + (stream.duration or 0) - final
+        if held <= self.last:  # nothing is missing: AVI counts times without a picture, too
+            self.counted = min(self.counted, len(self.shown))
+        elif self.counted == len(self.shown):
+            self.last = held
+        codec = audio[0].codec_context.codec.canonical_name if heard else ""
+        self.sound = (codec, float(max(heard) - min(heard))) if heard else None
+        first = min(self.shown, default=0) * self.tick
+        self.begins = max(Fraction(0), min(first, *heard[:1]) if heard else first)
 
 
 def _rate(
@@ -247,98 +251,3 @@ def unreadable(path: Path, stated: int) -> InputError:
     """The error for a video of whose `stated` frames none could be decoded."""
     promised = f" of the {stated} it promises" if stated else ""
     return InputError(f"{path}: not one frame{promised} could be decoded; convert it to mp4")
-
-
-def read_frames(info: VideoInfo) -> Iterator[tuple[np.ndarray, int]]:
-    """Frames uint8 [H, W, 3] RGB, upright, each with its number in `info.starts`.
-
-    A frame that cannot be decoded is left out. Raises InputError when none can.
-    """
-
-    number = -1
-    with open_video(info.path) as container:
-        for frame in _decoded(container):
-            stamp = frame.pts if frame.pts is not None else frame.dts
-            number = _matched(info.stamps, stamp, number + 1)
-            picture = upright(frame)
-            if picture.shape[:2] != (info.height, info.width):
-                # Recorded calls change their size on the way; a written video cannot.
-                size = (info.width, info.height)
-                picture = cv2.resize(picture, size, interpolation=cv2.INTER_AREA)
-            yield picture, number
-    if number < 0:
-        raise unreadable(info.path, info.frames_stated)
-
-
-def _decoded(container: InputContainer) -> Iterator[VideoFrame]:
-    """The frames of the first picture stream that can be decoded, in the order of showing."""
-
-    stream = container.streams.video[0]
-    stream.thread_type = "AUTO"
-    packets = container.demux(stream)
-    while True:
-        try:
-            packet = next(packets, None)
-        except av.error.FFmpegError:  # `_listed` has told that the file breaks off
-            packet = None
-        try:
-            yield from stream.decode(packet)  # None: what the decoder still holds
-        except av.error.EOFError:
-            return
-        except av.error.FFmpegError as error:
-            logger.warning("a damaged packet is left out: %s", error.strerror)
-        if packet is None:
-            return
-
-
-def upright(frame: VideoFrame) -> np.ndarray:
-    """A frame as uint8 [H, W, 3] RGB, turned and mirrored as its display matrix says."""
-    picture = _rgb(frame)
-    turned, across, down = _orientation(frame)
-    if turned:
-        picture = picture.swapaxes(0, 1)
-    return np.ascontiguousarray(picture[:: -1 if down else 1, :: -1 if across else 1])
-
-
-def _rgb(frame: VideoFrame) -> np.ndarray:
-    """A frame as uint8 [H, W, 3] RGB. Of untagged films, as players do, BT.709 is taken for those
-    of high definition; swscale takes BT.601 for all."""
-
-    untagged = frame.colorspace == UNSPECIFIED and not frame.format.is_rgb
-    if untagged and frame.height > STANDARD_LINES:
-        frame = frame.reformat(format="rgb24", src_colorspace=Colorspace.ITU709)
-    return frame.to_ndarray(format="rgb24")
-
-
-def _orientation(frame: VideoFrame) -> tuple[bool, bool, bool]:
-    """Whether a frame's rows and columns are exchanged, and then mirrored across and down.
-
-    The display matrix [[a, b], [c, d]] shows the pixel at column x and row y at column a x + c y
-    and row b x + d y (ISO/IEC 14496-12, 8.5.3).
-    """
-    found: Any = frame.side_data.get("DISPLAYMATRIX")
-    if found is None:
-        return False, False, False
-    a, b, _, c, d = struct.unpack("5i", bytes(found)[:20])
-    if abs(b) > abs(a):
-        return True, c < 0, b < 0
-    return False, a < 0, d < 0
-
-
-def read_batches(info: VideoInfo, batch: int) -> Iterator[tuple[np.ndarray, list[int]]]:
-    """Frames uint8 [n, H, W, 3] RGB with their numbers, n = `batch` but for the last."""
-    frames = read_frames(info)
-    while taken := list(itertools.islice(frames, batch)):
-        yield np.stack([frame for frame, _ in taken]), [number for _, number in taken]
-
-
-def _matched(stamps: Sequence[int], stamp: int | None, earliest: int) -> int:
-    """The frame, not before `earliest`, whose time stamp is nearest to `stamp`."""
-    if stamp is None or earliest >= len(stamps):
-        return earliest
-    after = bisect_left(stamps, stamp, lo=earliest)
-    if after == earliest:
-        return earliest
-    if after == len(stamps) or stamp - stamps[after - 1] < stamps[after] - stamp:
-        return after - 1
-    return after

@@ -6,7 +6,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,13 +20,8 @@ from triptych.style.data.images import to_bytes
 from triptych.style.network.fast import PreparedNetwork
 from triptych.style.network.network import TransformationNetwork
 from triptych.style.network.stylize import checked_precision, stylise
-from triptych.style.video.info import (
-    VideoInfo,
-    open_video,
-    probe,
-    read_batches,
-    read_frames,
-)
+from triptych.style.video.frames import read_batches, read_frames
+from triptych.style.video.info import VideoInfo, probe
 from triptych.style.video.sound import sound_of
 from triptych.style.video.writing import VideoWriter
 
@@ -82,6 +76,7 @@ def stylise_to_mp4(
     batch: int = 8,
     *,
     crf: int = 18,
+    comment: str = "",
     watch: Callable[[np.ndarray, np.ndarray], None] | None = None,
 ) -> None:
     """Stylise each frame of `source` into an H.264 mp4 at the source's times, with its sound.
@@ -91,9 +86,10 @@ def stylise_to_mp4(
     read, with a warning; raises InputError when no frame can be read.
     """
     info = probe(source)
-    with ExitStack() as stack:
-        temporary = stack.enter_context(atomic_path(target))
-        sound = sound_of(stack.enter_context(open_video(source)), info.origin)
+    tags = dict(info.tags)
+    if comment:
+        tags["comment"] = "; ".join(filter(None, (tags.get("comment"), comment)))
+    with atomic_path(target) as temporary:
         writer = VideoWriter(
             temporary,
             (info.height, info.width),
@@ -101,7 +97,8 @@ def stylise_to_mp4(
             info.time_base,
             pixel_aspect=info.pixel_aspect,
             crf=crf,
-            sound=sound,
+            sound=sound_of(info.path, info.origin),
+            tags=tags,
         )
         written = _run(info, writer, stylist, batch, watch)
     expected = max(info.frames_stated, info.frames)

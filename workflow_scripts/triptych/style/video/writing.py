@@ -5,15 +5,18 @@ random identifier.
 """
 
 import logging
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import av
+import av.error
 import numpy as np
 from av.video.reformatter import ColorRange, Colorspace
 
-from triptych.style.video.sound import SoundMaker
+from triptych.core.errors import reason
+from triptych.style.video.sound import Sound, SoundMaker
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +31,8 @@ class VideoWriter:
 
     Colours are yuv420p, which every player knows, when both sides are even; with an odd side it is
     yuv444p. `size` is height and width, `fps` the nominal rate, `time_base` the seconds of a tick,
-    `pixel_aspect` a pixel's width over its height, `crf` x264's constant rate factor.
+    `pixel_aspect` a pixel's width over its height, `crf` x264's constant rate factor, `tags` the
+    file's title, date, place and the like, of which mp4 takes what it knows.
     """
 
     def __init__(
@@ -41,6 +45,7 @@ class VideoWriter:
         pixel_aspect: Fraction = Fraction(1),
         crf: int = 18,
         sound: SoundMaker | None = None,
+        tags: Mapping[str, str] | None = None,
     ) -> None:
 
         self._height, self._width = size
@@ -52,6 +57,9 @@ class VideoWriter:
         settings["x264-params"] = "mbtree=0"
         options = {"fflags": "+bitexact", "movflags": "+faststart"}
         self._file = av.open(f"file:{path}", "w", format="mp4", container_options=options)
+        self._file.metadata.update(tags or {})
+        if place := self._file.metadata.get("com.apple.quicktime.location.ISO6709"):
+            self._file.metadata.setdefault("location", place)
         self._stream: Any = self._file.add_stream("libx264", rate=fps, options=settings)
         context = self._stream.codec_context
         context.width, context.height = self._width, self._height
@@ -68,7 +76,7 @@ class VideoWriter:
                 self._width,
                 self._height,
             )
-        self._sound = sound(self._file) if sound else iter(())
+        self._sound = _unfailing(sound(self._file)) if sound else iter(())
         self._next_sound = next(self._sound, None)
         self._held: Any = None  # the last packet, until its duration is known
 
@@ -117,6 +125,18 @@ class VideoWriter:
 
     def _write_sound_until(self, seconds: float) -> None:
         """Sound goes in between pictures, so that a player needs no long buffer."""
-        while self._next_sound is not None and self._next_sound[0] <= seconds:
-            self._file.mux(self._next_sound[1])
+        while (sound := self._next_sound) is not None and sound[0] <= seconds:
+            try:
+                self._file.mux(sound[1])
+            except av.error.FFmpegError as error:
+                logger.warning("the sound ends after %.1f s: %s", sound[0], reason(error))
+                self._sound = iter(())
             self._next_sound = next(self._sound, None)
+
+
+def _unfailing(sound: Sound) -> Sound:
+    """Sound up to where anything is raised: the picture goes on."""
+    try:
+        yield from sound
+    except Exception as error:
+        logger.warning("the sound breaks off: %s", reason(error))

@@ -63,7 +63,7 @@ def read_pairs(pairs: Path, folder: Path) -> dict[str, list[str]]:
             problems.append(f"line {number}: {printable(name)!r} lies outside {folder}")
         elif not clean_caption(caption).strip():
             problems.append(f"line {number}: {printable(name)!r} has an empty caption")
-        elif not file.is_file():
+        elif not os.path.isfile(file):
             problems.append(f"line {number}: there is no such file as {printable(name)!r}")
         else:
             captions.setdefault(file.relative_to(folder).as_posix(), []).append(caption.strip())

@@ -24,7 +24,7 @@ from triptych.audio.data.decoding import (
 )
 from triptych.audio.data.sound_bytes import SUFFIXES, may_be_sound
 from triptych.core.errors import printable
-from triptych.core.files import not_a_file, sha256_of
+from triptych.core.files import is_hidden, not_a_file, sha256_of
 from triptych.core.progress import Progress
 
 if TYPE_CHECKING:
@@ -65,23 +65,27 @@ def sound_files(folder: Path, unread: list[str] | None = None) -> list[str]:
     visited = set()
 
     def warn(problem: OSError) -> None:
-        logger.warning("%s: %s; its files are left out", problem.filename, problem.strerror)
+        logger.warning("%s: %s; nothing new in it is indexed", problem.filename, problem.strerror)
         if unread is not None:
             unread.append(str(problem.filename))
 
     for where, folders, names in os.walk(folder, followlinks=True, onerror=warn):
-        about = os.stat(where)
+        try:
+            about = os.stat(where)
+        except OSError as problem:  # it went away meanwhile
+            warn(problem)
+            continue
         if (about.st_dev, about.st_ino) in visited:
             folders.clear()
             continue
         visited.add((about.st_dev, about.st_ino))
-        visible = [name for name in folders if not name.startswith(".")]
+        visible = [name for name in folders if not is_hidden(Path(name))]
         folders[:] = sorted(
             visible, key=lambda name: (os.path.islink(os.path.join(where, name)), name)
         )
         for name in names:
             path = Path(where, name)
-            if name.startswith("."):
+            if is_hidden(Path(name)):
                 continue
             if _is_sound(path):
                 paths.append(path.relative_to(folder).as_posix())
