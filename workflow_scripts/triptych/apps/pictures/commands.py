@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from triptych.apps import NOT_USED, add_device, add_quiet, command, show_progress
-from triptych.apps.pictures import EVALUATIONS, shipped_paintings, shipped_styles
+from triptych.apps.pictures import EVALUATIONS, STEADY, shipped_paintings, shipped_styles
 from triptych.core.errors import InputError, positive
 
 DESCRIPTION = (
@@ -83,7 +83,16 @@ def add_commands(commands: Any) -> None:
     )
     add_device(parser)
     add_quiet(parser)
-    parser.add_argument_group("with a network").add_argument(
+    network = parser.add_argument_group("with a network")
+    network.add_argument(
+        "--steady",
+        type=_between(0, 1),
+        default=STEADY,
+        metavar="S",
+        help="keep this share of the fine strokes of a film's frame before, moved along with the "
+        f"film, 0 to 1; 0 paints every frame by itself (default: {STEADY:g})",
+    )
+    network.add_argument(
         "--precision",
         choices=("auto", "float32", "bf16", "fp16"),
         default="auto",

@@ -30,10 +30,10 @@ NOISE = 6.0
 FEATHER = 5
 """Pixels over which trust falls off, so that no edge of it shows."""
 
-HALVINGS = 2
+HALVINGS = 3
 """Octaves of detail, below the finest, that are kept; what is coarser is each frame's own."""
 
-ENERGY_WINDOW = 9
+ENERGY_WINDOW = 25
 """Pixels along a side of the squares in which the strength of detail is compared."""
 
 LARGEST_GAIN = 2.0
@@ -67,23 +67,29 @@ class Steadied:
             flow = flow_between(before, frame)
             if 100 * flow.valid.mean() >= LEAST_VALID_PERCENT:
                 moved = _moved(self._film, flow.offsets)
-                share = self._share * _trust(flow, film, moved)
-                film += share[..., None] * (moved - film)
-                painted = self._mixed(painted, flow.offsets, share)
+                trust = _trust(flow, film, moved)
+                film += self._share * trust[..., None] * (moved - film)
+                painted = self._mixed(painted, flow.offsets, trust)
         self._film, self._result = film, painted
 
-    def _mixed(self, painted: np.ndarray, offsets: np.ndarray, share: np.ndarray) -> np.ndarray:
-        """A painted frame with a share [h, w] of the fine detail of the result before it."""
+    def _mixed(self, painted: np.ndarray, offsets: np.ndarray, trust: np.ndarray) -> np.ndarray:
+        """A painted frame with fine detail of the result before it, by trust [h, w] in that."""
         height, width = painted.shape[:2]
-        if share.shape != (height, width):  # flow is of the frame averaged down
-            offsets = cv2.resize(offsets, (width, height)) * np.float32(width / share.shape[1])
-            share = cv2.resize(share, (width, height))
+        if trust.shape != (height, width):  # flow is of the frame averaged down
+            offsets = cv2.resize(offsets, (width, height)) * np.float32(width / trust.shape[1])
+            trust = cv2.resize(trust, (width, height))
         mixed = _moved(self._result, offsets)
         mixed -= painted
-        mixed *= share[..., None]
+        mixed *= self._share * trust[..., None]
         mixed += painted
-        fine = [cv2.GaussianBlur(image, (3, 3), 0.6) for image in (mixed, painted)]
-        return _scaled(mixed - fine[0], painted - fine[1]) + _octaves(*fine, HALVINGS)
+        blurred = [cv2.GaussianBlur(image, (3, 3), 0.6) for image in (mixed, painted)]
+        mixed -= blurred[0]
+        mixed = _scaled(mixed, painted - blurred[1])
+        mixed += _octaves(*blurred, HALVINGS)
+        mixed -= painted  # what was scaled by what lies beside it counts where there is trust alone
+        mixed *= trust[..., None]
+        mixed += painted
+        return mixed
 
 
 def _octaves(mixed: np.ndarray, painted: np.ndarray, halvings: int) -> np.ndarray:
