@@ -42,9 +42,7 @@ def pages() -> np.ndarray:
 def brushed(frames: np.ndarray) -> np.ndarray:
     """Frames under strokes that are other ones in each frame."""
     random = np.random.default_rng(1)
-    strokes = [
-        cv2.GaussianBlur(random.normal(0, 60, frame.shape), (0, 0), 1.0) for frame in frames
-    ]
+    strokes = [cv2.GaussianBlur(random.normal(0, 60, frame.shape), (0, 0), 1.0) for frame in frames]
     return as_film([frame + stroke for frame, stroke in zip(frames, strokes, strict=True)])
 
 
@@ -72,19 +70,19 @@ def apart(results: np.ndarray, painted: np.ndarray) -> float:
 def test_a_pan_flickers_less_and_keeps_its_strokes_contrast(pan):
     painted = brushed(pan)
     results = steadied(pan, painted)
-    assert flicker(pan, results) < 0.35 * flicker(pan, painted)
+    assert flicker(pan, results) < 0.2 * flicker(pan, painted)
     assert contrast(results[-1]) > 0.9 * contrast(painted[-1])
 
 
 def test_words_of_the_slide_before_are_gone(pages):
     results = steadied(pages, pages)
-    assert apart(results, pages) < 8
-    assert np.abs(results.astype(int) - pages).mean() < 0.1
+    assert apart(results, pages) < 20
+    assert np.abs(results.astype(int) - pages).mean() < 0.3
 
 
 def test_a_fade_lags_by_nothing_that_one_sees(pan):
     fade = as_film([pan[0] * max(0, 1 - number / 12) for number in range(14)])
-    assert apart(steadied(fade, fade), fade) < 4
+    assert apart(steadied(fade, fade), fade) < 6
     assert steadied(fade, fade)[-1].max() < 8
 
 

@@ -17,7 +17,7 @@ from triptych.style.video.flicker import (
 )
 from triptych.style.video.transfer import Stylist
 
-AGREEMENT = 0.7
+AGREEMENT = 0.5
 """Difference of frame and film kept, over both their variances, at which trust has fallen to 1/e.
 Motion leaves 0.0 to 0.3, other content 1."""
 
@@ -27,7 +27,7 @@ NEIGHBOURHOOD = 2.0
 NOISE = 6.0
 """Standard deviation of noise, in levels, that is no change."""
 
-FEATHER = 5
+FEATHER = 3
 """Pixels over which trust falls off, so that no edge of it shows."""
 
 HALVINGS = 3
@@ -82,12 +82,12 @@ class Steadied:
         mixed -= painted
         mixed *= self._share * trust[..., None]
         mixed += painted
-        blurred = [cv2.GaussianBlur(image, (3, 3), 0.6) for image in (mixed, painted)]
-        mixed -= blurred[0]
-        mixed = _scaled(mixed, painted - blurred[1])
-        mixed += _octaves(*blurred, HALVINGS)
-        mixed -= painted  # what was scaled by what lies beside it counts where there is trust alone
-        mixed *= trust[..., None]
+        soft, soft_painted = (cv2.GaussianBlur(image, (3, 3), 0.6) for image in (mixed, painted))
+        mixed -= soft
+        mixed = _scaled(mixed, painted - soft_painted)
+        mixed += _octaves(soft, soft_painted, HALVINGS)
+        mixed -= painted  # without trust, what lies beside it scales nothing
+        mixed *= np.minimum(1, 4 * trust)[..., None]
         mixed += painted
         return mixed
 
@@ -97,12 +97,12 @@ def _octaves(mixed: np.ndarray, painted: np.ndarray, halvings: int) -> np.ndarra
     if halvings == 0 or min(painted.shape[:2]) < 2:
         return painted
     size = painted.shape[1], painted.shape[0]
-    coarse = [cv2.pyrDown(image) for image in (mixed, painted)]
-    fine = [
-        image - cv2.pyrUp(reduced, dstsize=size)
-        for image, reduced in zip((mixed, painted), coarse, strict=True)
-    ]
-    return _scaled(*fine) + cv2.pyrUp(_octaves(*coarse, halvings - 1), dstsize=size)
+    coarse, coarse_painted = cv2.pyrDown(mixed), cv2.pyrDown(painted)
+    fine = _scaled(
+        mixed - cv2.pyrUp(coarse, dstsize=size), painted - cv2.pyrUp(coarse_painted, dstsize=size)
+    )
+    fine += cv2.pyrUp(_octaves(coarse, coarse_painted, halvings - 1), dstsize=size)
+    return fine
 
 
 def _scaled(mixed: np.ndarray, painted: np.ndarray) -> np.ndarray:
@@ -123,7 +123,7 @@ def _trust(flow: Flow, frame: np.ndarray, moved: np.ndarray) -> np.ndarray:
 
     variance = sum(around(image * image) - around(image) ** 2 for image in (frame, moved))
     differs = around((frame - moved) ** 2).sum(2) / (variance.sum(2) + 3 * NOISE**2)
-    trust = flow.valid * np.exp(-((differs / AGREEMENT) ** 2))
+    trust = flow.valid * np.exp(-((differs / AGREEMENT) ** 4))
     return np.minimum(trust, cv2.blur(trust, (FEATHER, FEATHER))).astype(np.float32)
 
 
