@@ -83,6 +83,22 @@ def add_commands(commands: Any) -> None:
     )
     add_device(parser)
     add_quiet(parser)
+    _add_network_options(parser)
+    optimisation = parser.add_argument_group("with --optimize")
+    optimisation.add_argument(
+        "--optimize", action="store_true", help="optimise each image (Version 1 of the paper)"
+    )
+    optimisation.add_argument(
+        "--evaluations",
+        type=_counts,
+        metavar="N[,N...]",
+        help="loss evaluations at each scale, coarse to fine, each half the size of the next "
+        f"(default: {','.join(map(str, EVALUATIONS))})",
+    )
+
+
+def _add_network_options(parser: argparse.ArgumentParser) -> None:
+    """Add what a trained network takes and --optimize ignores."""
     network = parser.add_argument_group("with a network")
     network.add_argument(
         "--steady",
@@ -98,17 +114,6 @@ def add_commands(commands: Any) -> None:
         default="auto",
         help="precision of the network; auto: bf16 or fp16 where the device is faster with it, "
         "with the error printed (default: auto)",
-    )
-    optimisation = parser.add_argument_group("with --optimize")
-    optimisation.add_argument(
-        "--optimize", action="store_true", help="optimise each image (Version 1 of the paper)"
-    )
-    optimisation.add_argument(
-        "--evaluations",
-        type=_counts,
-        metavar="N[,N...]",
-        help="loss evaluations at each scale, coarse to fine, each half the size of the next "
-        f"(default: {','.join(map(str, EVALUATIONS))})",
     )
 
 
