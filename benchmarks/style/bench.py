@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 
 from benchmarks.style.commands import compare_commands
-from benchmarks.worker import Worker, ratios
+from benchmarks.style.films import compare_films
+from benchmarks.worker import ROOT, Worker, ratios
 from triptych.core.device import choose_device, choose_precision, describe_device
 
 logger = logging.getLogger(__name__)
@@ -32,11 +33,13 @@ def bench(
     rounds: int,
     commands: Mapping[str, Sequence[str]],
     command_sizes: Sequence[int],
+    films: list[str],
     threads: int,
 ) -> pd.DataFrame:
     """Run each task at its `sizes` (pixels) on every side, in turn, `rounds` times.
 
     Columns: those of `compare`, device, threads. "command": `compare_commands`.
+    "pan of ...": `compare_films`, of the shipped network's styles `films`.
     On a processor where `auto` is float32, sides in bf16 are left out: they can take fifty times as
     long.
     """
@@ -50,6 +53,7 @@ def bench(
         for size in chosen:
             rows += compare(name, size, width, sides, rounds, threads, slow)
     rows += compare_commands(commands, command_sizes, rounds, threads)
+    rows += compare_films(str(ROOT / "resources/style/networks/four_styles.safetensors"), films)
     table = pd.DataFrame(rows)
     table["device"], table["threads"] = describe_device(device), threads
     return table

@@ -8,6 +8,9 @@ from triptych.core.provenance import SOURCE
 EVALUATIONS = [80, 60, 30]
 """Of --optimize at each scale, coarse to fine; the last ones by L-BFGS (`scales.refining`)."""
 
+STEADY = 0.95
+"""Share of the fine strokes of the frame before that a film's frame keeps, unless --steady says."""
+
 
 def shipped_paintings(root: Path = SOURCE) -> dict[str, Path]:
     """The paintings that a checkout ships, by name."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from triptych.apps import NOT_USED, add_device, add_quiet, command, output_path, show_progress
-from triptych.apps.pictures import EVALUATIONS, shipped_paintings, shipped_styles
+from triptych.apps.pictures import EVALUATIONS, STEADY, shipped_paintings, shipped_styles
 from triptych.core.errors import InputError, positive
 
 DESCRIPTION = (
@@ -91,13 +91,7 @@ def add_commands(commands: Any) -> None:
     )
     add_device(parser)
     add_quiet(parser)
-    parser.add_argument_group("with a network").add_argument(
-        "--precision",
-        choices=("auto", "float32", "bf16", "fp16"),
-        default="auto",
-        help="precision of the network; auto: bf16 or fp16 where the device is faster with it, "
-        "with the error printed (default: auto)",
-    )
+    _add_network_options(parser)
     optimisation = parser.add_argument_group("with --optimize")
     optimisation.add_argument(
         "--optimize", action="store_true", help="optimise each image (Version 1 of the paper)"
@@ -108,6 +102,26 @@ def add_commands(commands: Any) -> None:
         metavar="N[,N...]",
         help="loss evaluations at each scale, coarse to fine, each half the size of the next "
         f"(default: {','.join(map(str, EVALUATIONS))})",
+    )
+
+
+def _add_network_options(parser: argparse.ArgumentParser) -> None:
+    """Add what a trained network takes and --optimize ignores."""
+    network = parser.add_argument_group("with a network")
+    network.add_argument(
+        "--steady",
+        type=_between(0, 1),
+        default=STEADY,
+        metavar="S",
+        help="keep this share of the fine strokes of a film's frame before, moved along with the "
+        f"film, 0 to 1; 0 paints every frame by itself (default: {STEADY:g})",
+    )
+    network.add_argument(
+        "--precision",
+        choices=("auto", "float32", "bf16", "fp16"),
+        default="auto",
+        help="precision of the network; auto: bf16 or fp16 where the device is faster with it, "
+        "with the error printed (default: auto)",
     )
 
 

@@ -3,12 +3,12 @@
 import argparse
 import logging
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from triptych.apps import chosen_device
 from triptych.apps.pictures.catalogue import find_network
+from triptych.apps.pictures.steadying import Steadied
 from triptych.apps.pictures.stylizer import Stylizer, painted_side
 from triptych.apps.pictures.work_list import Item
 from triptych.style.data.image_files import Planes
@@ -21,20 +21,7 @@ from triptych.style.network.stylize import (
     middle,
     stylise,
 )
-from triptych.style.video.flicker import (
-    LEAST_VALID_PERCENT,
-    Flow,
-    flow_between,
-    limited,
-    on_one_thread,
-)
-from triptych.style.video.transfer import Stylist, stylise_to_mp4, stylist_of
-
-STEADY = 0.85
-"""Share of the frame before, warped along the film's flow, that each frame of a film keeps."""
-
-FEATHER = 5
-"""Pixels over which trust in the flow falls off, so that no edge of it shows."""
+from triptych.style.video.transfer import stylise_to_mp4, stylist_of
 
 logger = logging.getLogger(__name__)
 
@@ -75,9 +62,10 @@ class NetworkStylizer(Stylizer):
             return torch.from_numpy(self.stylised(frames.numpy()))
 
         stylist = stylist_of(painted, torch.device("cpu"))
-        steadied = Steadied(stylist, STEADY)
+        if share := self.options.steady:
+            stylist = Steadied(stylist, share)
         with item.results.new(item.target) as path:
-            stylise_to_mp4(item.source, path, steadied, comment=f"painted by {PAINTED}")
+            stylise_to_mp4(item.source, path, stylist, comment=f"painted by {PAINTED}")
 
     def _prepared_for(self, image: Tensor) -> PreparedNetwork:
         """The network in the precision that was asked for.
@@ -97,48 +85,3 @@ class NetworkStylizer(Stylizer):
             decibels = decibels_to_float32(self.network, middle(image, 512), precision)
             logger.info(f"precision {precision}: {decibels:.0f} dB from float32")
         return self.prepared
-
-
-class Steadied:
-    """A stylist of one video's frames, in their order, with less flicker than another stylist.
-
-    A frame is `share` of the result before it, warped along the source's optical flow where that
-    can be trusted, and the rest its own: flicker falls to about (1 - share) of what it was, or
-    less, and what moved or was covered is painted by itself. After a cut nothing is kept.
-    """
-
-    def __init__(self, stylist: Stylist, share: float) -> None:
-        """share: of the frame before, from 0 to 1"""
-        self._stylist, self._share = stylist, share
-        self._before: tuple[np.ndarray, np.ndarray] | None = None
-
-    def __call__(self, frames: np.ndarray) -> np.ndarray:
-        """Stylise frames, uint8 [n, H, W, 3] RGB, to as many."""
-        results = self._stylist(frames).astype(np.float32)
-        with on_one_thread():
-            for source, result in zip(frames, results, strict=True):
-                reduced = limited(source)
-                if self._before is not None:
-                    self._blend(result, reduced, *self._before)
-                self._before = reduced, result
-        return results.round().clip(0, 255).astype(np.uint8)
-
-    def _blend(
-        self, result: np.ndarray, source: np.ndarray, before: np.ndarray, previous: np.ndarray
-    ) -> None:
-        """Mix the result before, `previous`, into `result`, both float32 [H, W, 3]."""
-        import cv2
-
-        flow = flow_between(before, source)
-        if 100 * flow.valid.mean() < LEAST_VALID_PERCENT:
-            return
-        trust = flow.valid.astype(np.float32)
-        trust = np.minimum(trust, cv2.blur(trust, (FEATHER, FEATHER)))
-        height, width = result.shape[:2]
-        offsets = flow.offsets
-        if offsets.shape[:2] != (height, width):  # flow is of the frame averaged down
-            larger = width / offsets.shape[1]
-            offsets = np.asarray(larger * cv2.resize(offsets, (width, height)), np.float32)
-            trust = np.asarray(cv2.resize(trust, (width, height)), np.float32)
-        moved = Flow(offsets, flow.valid).warp(previous)
-        result += self._share * trust[..., None] * (moved - result)

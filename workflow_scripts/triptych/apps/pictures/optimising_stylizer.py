@@ -24,8 +24,8 @@ from triptych.style import losses, optimise
 from triptych.style.data import colours, enlarging
 from triptych.style.data import images as image_tools
 from triptych.style.data.backbone import load_backbone
-from triptych.style.data.image_files import Planes, shape_along
-from triptych.style.data.images import read_image
+from triptych.style.data.image_files import Planes, open_image, shape_along
+from triptych.style.data.images import image_tensors, on_white
 from triptych.style.data.prepare import check_painting
 from triptych.style.network.memory import free_memory, readable
 from triptych.style.optimise.choices import preset
@@ -49,6 +49,9 @@ OVERHEAD, FIXED = 1.3, 64e6
 """Memory of a process beside the estimate: a factor for holes in the heap and PyTorch's own copies
 in another layout, and bytes. Up to 1.21 and 46e6 were seen, with 256 to 960 pixels."""
 
+PAINTING_SIDE = 1536
+"""Pixels along the shorter side of a painting that are kept at least of a much larger one."""
+
 SAVE_EVERY_SECONDS = 60.0
 """Work that a kill may cost."""
 
@@ -65,7 +68,7 @@ class OptimisingStylizer(Stylizer):
         super().__init__(options)
         self.device = chosen_device(options)
         path = painting_file(options.style)
-        self.painting = read_image(path)
+        self.painting = _painting(path, options.style_scale * (options.size or PAINTING_SIDE))
         check_painting(self.painting, path)
         self.stroke = options.style_scale
         path = backbone_file()
@@ -208,6 +211,17 @@ class OptimisingStylizer(Stylizer):
             digest.update(f"{tensor.dtype}{list(tensor.shape)}".encode())
             digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
         return digest.hexdigest()
+
+
+def _painting(path: Path, shown: float) -> Tensor:
+    """A painting [3, H, W], divided by a whole number where it is much larger than it is `shown`,
+    in pixels along the shorter side. Raises InputError for what is no image."""
+    side = max(PAINTING_SIDE, round(shown) + 2 * MARGIN)
+    image = open_image(path, at_least=side, shorter=side)
+    if image.mode in ("L", "RGB", "RGBA", "CMYK"):
+        image = image.reduce(max(1, min(image.size) // side))
+    rgb, alpha = image_tensors(image)
+    return rgb if alpha is None else on_white(rgb, alpha)
 
 
 def _sources() -> list[Path]:

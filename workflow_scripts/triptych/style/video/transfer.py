@@ -33,6 +33,9 @@ Stylist = Callable[[np.ndarray], np.ndarray]
 Taken = TypeVar("Taken")
 Made = TypeVar("Made")
 
+BATCH_PIXELS = 2**23
+"""Pixels of a batch, at most, unless a frame has more: a film of 3840x2160 goes frame by frame."""
+
 WAITING = 2
 """Batches that wait before the network, and behind it."""
 
@@ -81,11 +84,13 @@ def stylise_to_mp4(
 ) -> None:
     """Stylise each frame of `source` into an H.264 mp4 at the source's times, with its sound.
 
-    `crf` is x264's constant rate factor: 0 is lossless, 18 hard to tell from the frames. `watch` is
-    called with every frame and the stylised one. A truncated video is stylised as far as it can be
-    read, with a warning; raises InputError when no frame can be read.
+    `batch` frames are painted at once, or fewer large ones. `crf` is x264's constant rate factor: 0
+    is lossless, 18 hard to tell from the frames. `watch` is called with every frame and the
+    stylised one. A truncated video is stylised as far as it can be read, with a warning; raises
+    InputError when no frame can be read.
     """
     info = probe(source)
+    batch = max(1, min(batch, BATCH_PIXELS // (info.width * info.height)))
     tags = dict(info.tags)
     if comment:
         tags["comment"] = "; ".join(filter(None, (tags.get("comment"), comment)))
