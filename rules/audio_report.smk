@@ -30,6 +30,7 @@ rule audio_table2:
         queries="results/audio/queries.csv",
         ensembles="results/audio/ensembles.csv",
         published=shipped("resources/published/audio_table2.csv"),
+        paper=shipped("config/paper/audio.yaml"),
     output:
         table2=table("audio_table2", "Table 2", "retrieval by every system"),
         training=figure(

@@ -116,6 +116,15 @@ def after_check(paths):
     return lambda wildcards: check_module_paths() or paths(wildcards)
 
 
+def stated(study):
+    """What a paper states, which its judges read: its values and published numbers."""
+    numbers = sorted((SOURCE / "resources/published").glob(f"{study}_*.csv"))
+    return [
+        shipped(f"config/paper/{study}.yaml"),
+        *(shipped(f"resources/published/{path.name}") for path in numbers),
+    ]
+
+
 def module_input(paths):
     """Input of three kinds, where the workflow is a module, too: made in results/, shipped, a user's."""
     if callable(paths):

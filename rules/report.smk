@@ -49,10 +49,10 @@ rule report_study_claims:
     """Verdicts on one paper's claims."""
     input:
         unpack(
-            lambda w: {
-                n: module_input(f) for n, f in STUDIES[w.study].claims[0].items()
-            }
+            lambda w: {n: module_input(f) for n, f in STUDIES[w.study].claims.items()}
         ),
+        sources=shipped("resources/sources.yaml"),
+        stated=lambda w: stated(w.study),
     output:
         "results/claims/{study}.csv",
     log:
@@ -66,12 +66,14 @@ rule report_study_claims:
     resources:
         **cluster(),
     params:
-        study="triptych.{study}.study",
-        settings=lambda w: STUDIES[w.study].claims[1],
+        config=lambda w: {name: config[name] for name in ("device", w.study)},
         scale=SCALE,
         provenance=module_param("results/provenance"),
         code=code(
-            "report_study_claims", methods=lambda w: [f"triptych.{w.study}.study"]
+            "report_study_claims",
+            methods=lambda w: [
+                f"triptych.{w.study}.{name}" for name in ("study", "workflow")
+            ],
         ),
     script:
         "../workflow_scripts/report/study_claims.py"
@@ -112,6 +114,7 @@ rule report_page:
     input:
         **{n: module_input(files) for n, files in page_input(STUDIES).items()},
         claims="results/claims.csv",
+        stated=[file for name in STUDIES for file in stated(name)],
         colophon=shipped("docs/colophon.md"),
         templates=[shipped(f"{TEMPLATES}/{name}") for name in TEMPLATE_NAMES],
     output:

@@ -9,6 +9,7 @@ rule style_table1:
     input:
         timing=["results/style/timing/images.csv"],
         published=shipped("resources/published/style_table1_seconds.csv"),
+        paper=shipped("config/paper/style.yaml"),
     output:
         table("style_table1", "Table I", "seconds an image"),
     log:

@@ -16,48 +16,82 @@ from triptych.report.claims import (
     SEEN,
     UNDECIDED,
     WITH_SUBSTITUTES,
-    AllOf,
-    AtLeast,
-    AtMost,
-    Claim,
     Finding,
-    IsTrue,
-    OneOf,
+    Need,
     Unmet,
     Verdict,
+    all_of,
+    at_least,
+    claim,
+    judge,
+    no,
+    one_of,
+    predict,
     verdict_of,
     write_claims,
 )
 from triptych.scale import FILES, REHEARSAL, shipped
-from triptych.studies import NAMES, predictions
+from triptych.studies import NAMES, criteria, predictions
 
 ROOT = Path(__file__).parents[2]
 SOURCES = yaml.safe_load((ROOT / "resources" / "sources.yaml").read_text(encoding="utf-8"))
-NEEDS = {  # with a fact that meets each, and one that doesn't
-    AtLeast("seeds", "5 seeds", 5): (5, 4),
-    AtMost("tasks", "two tasks at most", 2): (["a", "b"], ["a", "b", "c"]),
-    OneOf("precisions", "float32", ("float32",)): ({"float32"}, {"float32", "bf16"}),
-    AllOf("kinds", "all kinds", ("a", "b")): ({"a", "b"}, {"a"}),
-    IsTrue("gpu", "a GPU", substitute="a processor"): (True, False),
+GOOD = (
+    at_least("5 seeds", 5, 5),
+    no("no other task", []),
+    one_of("float32", ["float32"], ("float32",)),
+    all_of("all kinds", ("a", "b"), ("a", "b")),
+    Need("a GPU", True, substitute="a processor"),
+)
+BAD = {
+    at_least("5 seeds", 4, 5): "needs 5 seeds (4 here)",
+    at_least("5 seeds", 4.25, 5): "needs 5 seeds (4.25 here)",
+    no("no other task", ["c", "b"]): "needs no other task (b, c here)",
+    one_of("float32", [], ("float32",)): "needs float32 (none here)",
+    one_of("float32", ["float32", "bf16"], ("float32",)): "needs float32 (bf16, float32 here)",
+    all_of("all kinds", {"a"}, ("a", "b")): "needs all kinds (missing: b)",
+    all_of("all kinds", {"a"}, "abcde"): "needs all kinds (1 here)",
+    Need("a GPU", False, substitute="a processor"): "needs a GPU",
 }
 OTHERS = (("needs COCO",), ("other photographs",))
 OTHER = Unmet((), *OTHERS)
-CLAIM = Claim("one", "It is more.", tuple(NEEDS), lambda run: Finding(str(run)))
 
 
-@pytest.mark.parametrize("need", NEEDS, ids=lambda need: need.fact)
-def test_a_need_that_is_not_met_leaves_a_claim_open_or_names_its_substitute(need):
-    facts = {each.fact: good for each, (good, _) in NEEDS.items()}
-    assert CLAIM.unmet(facts) == Unmet()
-    unmet = CLAIM.unmet({**facts, need.fact: NEEDS[need][1]})
+@pytest.mark.parametrize(("need", "message"), BAD.items())
+def test_a_need_that_is_not_met_leaves_a_claim_open_or_names_its_substitute(need, message):
+    assert Unmet.of(GOOD) == Unmet()
+    unmet = Unmet.of([*GOOD, need, need])
     assert unmet.decided == (WITH_SUBSTITUTES if need.substitute else NO)
-    assert need.what in "; ".join((*unmet.needed, *unmet.replaced))
+    assert [*unmet.needed, *unmet.replaced] == [message]
     assert unmet.substitutes == ((need.substitute,) if need.substitute else ())
-    assert need.what in CLAIM.criterion
-    del facts[need.fact]
-    assert CLAIM.unmet(facts, planned=True) == Unmet()  # nobody knows yet
-    with pytest.raises(KeyError):
-        CLAIM.unmet(facts)
+
+
+BOUND = 3
+
+
+@claim("one", needs=lambda plan: [at_least("2 seeds", plan, 2, "fewer seeds"), GOOD[-1]])
+def one(tables) -> Finding:
+    """The number is
+    at least {BOUND}."""
+    low = [] if tables >= BOUND else ["it is less"]
+    return Finding(f"{tables}", "[1, 9]", low, needs=[at_least("2 seeds", tables, 2)])
+
+
+def test_a_judges_docstring_is_the_rule_with_its_bounds():
+    assert one.rule == "The number is at least 3."
+    counts = "It counts with 2 seeds; a GPU; else it is seen with substitutes."
+    assert one.criterion(0) == one.criterion(9) == f"{one.rule} {counts}"
+
+
+def test_what_a_run_found_of_a_need_counts_not_what_its_config_says():
+    assert predict([one], 1)["one"].replaced == ("needs 2 seeds (1 here)",)
+    assert [judge([one], 1, found)[0].verdict for found in (5, 2, 1)] == [
+        REPRODUCED,
+        NOT_REPRODUCED,
+        SEEN,
+    ]
+    (verdict,) = judge([one], 9, 1)
+    assert verdict.seen == "disagrees, with fewer seeds"
+    assert verdict.reason == "It is less; needs 2 seeds (1 here)."
 
 
 @pytest.mark.parametrize("study", NAMES)
@@ -84,7 +118,7 @@ def test_every_claim_of_a_paper_has_a_record_in_its_order(study):
     ],
 )
 def test_unmet_needs_go_before_findings(unmet, found, word, told):
-    verdict = verdict_of(CLAIM, unmet, found)
+    verdict = verdict_of("one", unmet, found)
     assert (verdict.verdict, verdict.measured) == (word, "1")
     assert told in (verdict.seen or verdict.reason)
 
@@ -106,6 +140,11 @@ def test_a_larger_scale_decides_what_a_smaller_one_does_and_the_papers_nearly_al
     # The papers alone lack our controls, other prunings, and pictures of both versions.
     ours = {"rl-ours-sensors", "rl-ours-shuffled", "rl-other-prunings", "style-versions-differ"}
     assert open_["paper"] == open_["beyond"] | ours
+
+
+def test_a_criterion_has_the_same_words_at_every_scale(found):
+    words = [criteria(shipped(name, ROOT), SOURCES) for name in found]
+    assert words[0].keys() == found["demo"].keys() and all(each == words[0] for each in words)
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,9 @@ def section(text="shown"):
     return Section(text, text, text, [figure], [table], [video])
 
 
+RULES = {claim.id: claim.rule for claim in CLAIMS}
+
+
 def claims(prices={}, **changes):  # noqa: B006
     verdicts = pd.DataFrame(
         {
@@ -82,7 +85,7 @@ def claims(prices={}, **changes):  # noqa: B006
         }
     )
     published = pd.read_csv(RESOURCES / "published" / "rl_claims.csv")
-    return page_claims("rl", verdicts.assign(**changes), published, CLAIMS, prices)
+    return page_claims("rl", verdicts.assign(**changes), published, RULES, prices)
 
 
 def study(**changes):

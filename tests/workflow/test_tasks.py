@@ -9,10 +9,11 @@ import pytest
 import yaml
 from tiny_checkout import TINY, Checkout, copy_checkout
 
-from triptych.core.config import merged
+from triptych.core.config import merged, read_config, read_yaml
 from triptych.report.claims import judge
 from triptych.rl.report.claims import CLAIMS
-from triptych.rl.report.claims_facts import read_run
+from triptych.rl.report.claims_masks import tables_of
+from triptych.rl.workflow import Workflow
 
 pytestmark = pytest.mark.slow
 TASKS = ["hopper", "pendulum", "ant"]
@@ -88,7 +89,7 @@ def test_its_inputs_are_numbered(ran):
     assert set(names) == {"input 1", "input 2", "input 3"}
 
 
-def test_claims_do_not_count_them(ran):
+def test_claims_do_not_count_them(checkout, ran):
     """They say the same of all as of Hopper alone."""
 
     def frames(tasks):
@@ -99,23 +100,9 @@ def test_claims_do_not_count_them(ran):
         names = ("scores", "layers", "sizes")
         each = {name: read(f"rl/*/*/*/{name}.csv") for name in names}
         latency, datasets = read("rl/*/latency.csv"), read("rl/*/dataset.csv")
-        more = {"trained_layers": each["layers"], "latency": latency, "datasets": datasets}
-        return {**each, **more}
+        return {**each, "latency": latency, "datasets": datasets}
 
-    settings = {"precision": "float32", "observations": "normalised", "variants": {}}
-    settings["networks"] = {"BC": "half", "BCQ": "narrow"}
-    alone, every = (read_run(frames(tasks), settings) for tasks in (["hopper"], TASKS))
-    assert judge(CLAIMS, every[1], every[0]) == judge(CLAIMS, alone[1], alone[0])
-
-
-def test_bc_alone_trains_only_the_vae(ran):
-    losses = next((ran / "rl").rglob("losses.csv")).read_text()
-    assert "vae_loss" in losses and "critic_loss" not in losses
-
-
-def test_an_edit_of_its_environments_module_trains_it_again(checkout):
-    assert checkout.jobs(config="mine.yaml") == []
-    (checkout.root / "own" / "own_tasks.py").write_text("REGISTERED = (1,)\n")
-    jobs = checkout.jobs(config="mine.yaml")
-    trained = [job["wildcards"]["task"] for job in jobs if job["rule_name"] == "rl_train"]
-    assert set(trained) == {"pendulum"}
+    config = read_config(checkout.root, [checkout.root / "mine.yaml"])
+    plan = Workflow(config, read_yaml(checkout.root / "resources/sources.yaml"))
+    alone, every = (tables_of(frames(tasks), plan, {}) for tasks in (["hopper"], TASKS))
+    assert judge(CLAIMS, plan, every) == judge(CLAIMS, plan, alone)

@@ -27,8 +27,8 @@ from triptych.report.page import (
     product_name,
     render_page,
 )
-from triptych.scale import deciding
-from triptych.studies import page_files, studies
+from triptych.scale import PAPER, deciding, shipped
+from triptych.studies import criteria, page_files, studies
 
 PARTIAL = "report-partial.html"
 """The page of an unfinished run, beside the whole one's place."""
@@ -62,7 +62,8 @@ def write_page(
     nothing = pd.DataFrame({"id": []}, dtype=str)
     verdicts = read_frames(made["claims"]) if made["claims"] else nothing
     published = read_frames(files["published_claims"])
-    larger = deciding(scale, SOURCE, yaml.safe_load(Path(files["sources"][0]).read_text("utf-8")))
+    sources = yaml.safe_load(Path(files["sources"][0]).read_text("utf-8"))
+    larger, rules = deciding(scale, SOURCE, sources), criteria(shipped(PAPER, SOURCE), sources)
     by_name, parts = origins(jobs), []
     for name, study in studies().items():
         facts, settings = studies_run[name]
@@ -80,7 +81,7 @@ def write_page(
                 title=study.TITLE,
                 paper=study.PAPER,
                 facts=facts,
-                claims=page_claims(name, verdicts, published, study.CLAIMS, larger),
+                claims=page_claims(name, verdicts, published, rules, larger),
                 sections=_whole(study.sections(shown, settings, figures), study.PARTS, missing),
                 glance=study.glance(shown, settings),
                 keys={anchor: part.keys for anchor, part in study.PARTS.items()},

@@ -3,9 +3,9 @@
 Each has the same two modules for all others to ask. `workflow` says what its rules ask, from
 config, and may have `without`: the config that leaves out what jobs that can't run are of. `study`
 has a TITLE, the PAPER's (Markdown), its CLAIMS, the PARTS of its page by anchor, and functions of
-the files and settings that `workflow` names: `verdicts` on each claim, and `glance` (its part of
-the first screen) and `sections` of the page, for which files may be missing; and `predictions`,
-the unmet needs of each claim for a run that has not begun. Its rules stand in rules/<name>.smk.
+the files and settings that `workflow` names: `read_tables` and `tables_of` make what the claims
+compare; `glance` (its part of the first screen) and `sections` of the page, for which files may be
+missing. Its rules stand in rules/<name>.smk.
 """
 
 from collections.abc import Mapping, Sequence
@@ -56,12 +56,24 @@ def predictions(config: Mapping[str, Any], sources: Mapping[str, Any]) -> "dict[
 
     sources: resources/sources.yaml. Raises ConfigError where a study's values don't fit together.
     """
+    from triptych.report.claims import predict
+
     unmet: dict[str, Unmet] = {}
     modules = workflows()
     for name, study in studies().items():
         workflow = modules[name].Workflow(config, sources)
-        unmet |= study.predictions(workflow, config["device"] == "cuda")
+        unmet |= predict(study.CLAIMS, workflow)
     return unmet
+
+
+def criteria(config: Mapping[str, Any], sources: Mapping[str, Any]) -> dict[str, str]:
+    """Each claim's rule and needs, by its id: in the same words for every config."""
+    modules = workflows()
+    return {
+        claim.id: claim.criterion(modules[name].Workflow(config, sources))
+        for name, study in studies().items()
+        for claim in study.CLAIMS
+    }
 
 
 def page_input(workflows: Mapping[str, Any]) -> dict[str, list[str]]:

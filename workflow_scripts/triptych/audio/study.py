@@ -3,15 +3,18 @@
 from collections.abc import Mapping
 from typing import Any
 
+import pandas as pd
+
 from triptych.audio.report import page
 from triptych.audio.report.claims import CLAIMS
-from triptych.audio.report.claims_facts import planned_facts, read_run
+from triptych.audio.report.claims_needs import tables_of
 from triptych.audio.report.rows import AudioStudy, read_rows
 from triptych.core.files import read_frames
-from triptych.report.claims import Unmet, Verdict, judge, predict
 from triptych.report.files import Files
 from triptych.report.glance import Glance
 from triptych.report.page import PageFigure, Section
+
+__all__ = ["CLAIMS", "PAPER", "PARTS", "TITLE", "glance", "read_tables", "sections", "tables_of"]
 
 TITLE = "Text-to-audio retrieval"
 PAPER = (
@@ -22,15 +25,9 @@ PARTS = page.PARTS
 SHOWN = ("table1", "table2", "leaks")
 
 
-def verdicts(files: Files, settings: Mapping[str, Any]) -> list[Verdict]:
-    """A verdict on each claim, in the order of resources/published/audio_claims.csv."""
-    run, facts = read_run({name: read_rows(paths) for name, paths in files.items()}, settings)
-    return judge(CLAIMS, facts, run)
-
-
-def predictions(workflow: Any, on_gpu: bool) -> dict[str, Unmet]:
-    """The unmet needs of each claim for a run that has not begun. workflow: of its config."""
-    return predict(CLAIMS, planned_facts(workflow))
+def read_tables(files: Files) -> dict[str, pd.DataFrame]:
+    """The files of `Workflow.claims`, of which `tables_of` makes what claims compare."""
+    return {name: read_rows(paths) for name, paths in files.items()}
 
 
 def glance(files: Files, settings: Mapping[str, Any]) -> Glance | None:

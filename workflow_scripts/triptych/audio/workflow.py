@@ -236,11 +236,11 @@ class Workflow:
         return [] if name == "none" else f"results/audio/weights/{name}.safetensors"
 
     @property
-    def claims(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
-        """Files and settings that decide the claims."""
+    def claims(self) -> dict[str, list[str]]:
+        """Files that decide the claims."""
         corpus, datasets = self.config["evaluated"], self.inputs.datasets
         scores = ("queries", "history", "ensembles", "subsets")
-        files = {
+        return {
             **{name: [f"results/audio/{name}.csv"] for name in scores},
             "counts": [f"results/audio/corpora/{corpus}/counts.csv"],
             "manifest": [f"results/audio/corpora/{corpus}/manifest.csv"],
@@ -252,14 +252,18 @@ class Workflow:
             "unfiltered": ["results/audio/captions/unfiltered.csv"],
             "usage": ["results/audio/captions/usage.csv"],
         }
+
+    @property
+    def trained(self) -> dict[str, Any]:
+        """What the evaluated corpus' models are trained on, and in which precisions."""
+        corpus = self.config["evaluated"]
         chosen = self.config["corpora"][corpus]
         stages = [training_of(self.config, corpus, name) for name in STAGES]
-        trained = {
+        return {
             "exclude": chosen["exclude"],
             "audiocaps_captions": chosen.get("audiocaps_captions", "all"),
             "precisions": [stage["precision"] for stage in stages],
         }
-        return files, {"study": self.study, "trained": trained}
 
     @property
     def page(self) -> tuple[dict[str, list[str]], dict[str, Any]]:

@@ -1,12 +1,13 @@
-"""Claims of a paper as records: the comparison, and what a run needs for it.
+"""Claims of a paper: judges of a run's tables, and what they need of its config.
 
-The same needs tell before a run whether its config can test a claim (`predict`), and after it why
-it could not (`judge`). Two verdicts decide a claim: `REPRODUCED` and `NOT_REPRODUCED`. `UNDECIDED`
-has an interval that holds the null value. `SEEN` is the direction that a run found with
-substitutes for the paper's weights, data or sizes; it is never counted with the two.
+A claim is a function of tables; its docstring is the rule. Its needs are a function of the config
+alone, the same before a run (`predict`) and after it (`judge`); what only a run can know its judge
+finds. Two verdicts decide a claim: `REPRODUCED` and `NOT_REPRODUCED`. `UNDECIDED` has an interval
+that holds the null value. `SEEN` is the direction that a run found with substitutes for the paper's
+weights, data or sizes; it is never counted with the two.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -28,97 +29,62 @@ ENOUGH_DATA = 0.9
 """Share of published data that a run needs: of AudioCaps' videos 7 to 8% are gone."""
 REHEARSAL = "rehearsal"
 """Scale of a run on made-up inputs, which tests no claim."""
-
 MOST_NAMED = 3
 """Missing things that a sentence names; of more it gives the number that is there."""
-
-Facts = Mapping[str, Any]
-"""Facts of a run by name: a number, a truth value, or several names."""
 
 
 @dataclass(frozen=True)
 class Need:
-    """A requirement on one fact of a run.
+    """A requirement of a claim, met or not.
 
-    fact: name of the fact. what: the requirement in words. substitute: name of what a run has in
-    its place, if that still shows something.
+    what: the requirement in words. here: the value in its place, in words. substitute: name of
+    what a run has instead, if that still shows something.
     """
 
-    fact: str
     what: str
-    substitute: str = field(default="", kw_only=True)
+    met: bool
+    here: str = ""
+    substitute: str = ""
 
-    def met(self, value: Any) -> bool:
-        """Whether the fact's value meets the requirement."""
-        raise NotImplementedError
-
-    def message(self, value: Any) -> str:
-        """The requirement and the value that does not meet it."""
-        if isinstance(value, bool):
-            return f"needs {self.what}"
-        if isinstance(value, int | float):
-            return f"needs {self.what} ({value:,.{0 if value == round(value) else 2}f} here)"
-        return f"needs {self.what} ({', '.join(sorted(map(str, value))) or 'none'} here)"
+    @property
+    def message(self) -> str:
+        """The requirement, and the value in its place."""
+        return f"needs {self.what}{self.here and f' ({self.here})'}"
 
 
-@dataclass(frozen=True)
-class IsTrue(Need):
-    """A fact that is true, or a collection that is not empty."""
-
-    def met(self, value: Any) -> bool:
-        """Whether the value is true, or not empty."""
-        return bool(value)
+def at_least(what: str, value: float, least: float, substitute: str = "") -> Need:
+    """Need a number of at least `least`."""
+    digits = 0 if value == round(value) else 2
+    return Need(what, bool(value >= least), f"{value:,.{digits}f} here", substitute)
 
 
-@dataclass(frozen=True)
-class AtLeast(Need):
-    """A number of at least `least`."""
-
-    least: float
-
-    def met(self, value: Any) -> bool:
-        """Whether the number is large enough."""
-        return bool(value >= self.least)
+def one_of(
+    what: str, names: Iterable[object], allowed: Collection[object], substitute: str = ""
+) -> Need:
+    """Need one or several names, each of which is `allowed`."""
+    found = set(names)
+    return Need(what, bool(found) and found <= set(allowed), _listed(found), substitute)
 
 
-@dataclass(frozen=True)
-class AtMost(Need):
-    """A number, or a collection's size, of at most `most`."""
-
-    most: float
-
-    def met(self, value: Any) -> bool:
-        """Whether the number or size is small enough."""
-        return (value if isinstance(value, int | float) else len(value)) <= self.most
+def no(what: str, names: Iterable[object], substitute: str = "") -> Need:
+    """Need an empty list of names."""
+    found = set(names)
+    return Need(what, not found, _listed(found), substitute)
 
 
-@dataclass(frozen=True)
-class OneOf(Need):
-    """One or several names, each of which is `allowed`."""
+def all_of(
+    what: str, names: Collection[str], required: Collection[str], substitute: str = ""
+) -> Need:
+    """Need names with every one that is `required`."""
+    missing = [name for name in required if name not in names]
+    here = f"missing: {', '.join(missing)}"
+    if len(missing) > MOST_NAMED:
+        here = f"{len(required) - len(missing)} here"
+    return Need(what, not missing, here, substitute)
 
-    allowed: Collection[object]
 
-    def met(self, value: Any) -> bool:
-        """Whether there is a name, and every name is allowed."""
-        return bool(value) and set(value) <= set(self.allowed)
-
-
-@dataclass(frozen=True)
-class AllOf(Need):
-    """Names with every one that is `required`."""
-
-    required: Collection[str]
-
-    def met(self, value: Any) -> bool:
-        """Whether every required name is there."""
-        return set(self.required) <= set(value)
-
-    def message(self, value: Any) -> str:
-        """The requirement and the missing names."""
-        missing = [name for name in self.required if name not in value]
-        if len(missing) > MOST_NAMED:
-            return f"needs {self.what} ({len(self.required) - len(missing)} here)"
-        return f"needs {self.what} (missing: {', '.join(missing)})"
+def _listed(names: Collection[object]) -> str:
+    return f"{', '.join(sorted(map(str, names))) or 'none'} here"
 
 
 @dataclass(frozen=True)
@@ -129,6 +95,16 @@ class Unmet:
     needed: tuple[str, ...] = ()
     replaced: tuple[str, ...] = ()
     substitutes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, needs: Iterable[Need]) -> "Unmet":
+        """The unmet ones among needs."""
+        unmet = [need for need in needs if not need.met]
+        return cls(
+            tuple(dict.fromkeys(need.message for need in unmet if not need.substitute)),
+            tuple(dict.fromkeys(need.message for need in unmet if need.substitute)),
+            tuple(dict.fromkeys(need.substitute for need in unmet if need.substitute)),
+        )
 
     @property
     def decided(self) -> str:
@@ -150,7 +126,8 @@ class Finding:
 
     measured, interval: numbers and their intervals as text. failures: parts of the claim that do
     not hold. unclear: parts whose interval holds the null value. obstacles: why nothing can be
-    concluded. partly: why only a part can be concluded. heading: what the numbers are, before them.
+    concluded. partly: why only a part can be concluded. needs: those of the claim of which the run
+    knows more than its config. heading: what the numbers are, before them.
     """
 
     measured: str = ""
@@ -159,6 +136,7 @@ class Finding:
     unclear: list[str] = field(default_factory=list)
     obstacles: list[str] = field(default_factory=list)
     partly: list[str] = field(default_factory=list)
+    needs: list[Need] = field(default_factory=list, kw_only=True)
     heading: str = field(default="", kw_only=True)
 
     def add(self, measured: str, interval: str = "") -> None:
@@ -180,40 +158,37 @@ class Finding:
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim, fixed before the run that it judges. rule: when it holds, in words. needs:
-    requirements on the run. judge: the comparison, also made where a need is not met."""
+    """A claim, fixed before the run that it judges. rule: when it holds, in words. needs: those of
+    a study's Workflow. judge: the comparison of tables, also made where a need is not met."""
 
     id: str
     rule: str
-    needs: Sequence[Need]
+    needs: Callable[[Any], Iterable[Need]]
     judge: Callable[[Any], Finding]
 
-    @property
-    def criterion(self) -> str:
-        """The rule and the needs, for a reader."""
+    def criterion(self, plan: Any) -> str:
+        """The rule and the needs, for a reader. plan: a Workflow of the study, any."""
+        needs = [*self.needs(plan)]
         needed, replaced = (
-            "; ".join(dict.fromkeys(n.what for n in self.needs if bool(n.substitute) == soft))
+            "; ".join(dict.fromkeys(n.what for n in needs if bool(n.substitute) == soft))
             for soft in (False, True)
         )
         counts = f" It counts with {replaced}; else it is {SEEN}." if replaced else ""
         return f"{self.rule}{f' Needs {needed}.' if needed else ''}{counts}"
 
-    def unmet(self, facts: Facts, *, planned: bool = False) -> Unmet:
-        """The needs that these facts do not meet. planned: a missing fact counts as met."""
-        unmet = [
-            need
-            for need in self.needs
-            if not (planned and need.fact not in facts) and not need.met(facts[need.fact])
-        ]
 
-        def messages(*, has_substitute: bool) -> tuple[str, ...]:
-            chosen = [need for need in unmet if bool(need.substitute) == has_substitute]
-            return tuple(dict.fromkeys(need.message(facts[need.fact]) for need in chosen))
+def claim(
+    name: str, needs: Callable[[Any], Iterable[Need]]
+) -> Callable[[Callable[[Any], Finding]], Claim]:
+    """Make a claim of a judge, whose docstring is the rule: {NAME} in it is a constant of its
+    module, so that a bound stands once."""
 
-        substitutes = dict.fromkeys(need.substitute for need in unmet if need.substitute)
-        return Unmet(
-            messages(has_substitute=False), messages(has_substitute=True), tuple(substitutes)
-        )
+    def made(judge: Callable[[Any], Finding]) -> Claim:
+        constants: dict[str, Any] = getattr(judge, "__globals__", {})
+        rule = " ".join((judge.__doc__ or "").split()).format_map(constants)
+        return Claim(name, rule, needs, judge)
+
+    return made
 
 
 @dataclass(frozen=True)
@@ -230,17 +205,32 @@ class Verdict:
     seen: str = ""
 
 
-def judge(claims: Iterable[Claim], facts: Facts, run: Any) -> list[Verdict]:
-    """The verdict on each claim. facts: of the run; run: what the judges compare."""
-    return [verdict_of(claim, claim.unmet(facts), claim.judge(run)) for claim in claims]
+def predict(claims: Iterable[Claim], plan: Any) -> dict[str, Unmet]:
+    """The unmet needs of each claim, by its name. plan: the Workflow of a run's config."""
+    return {claim.id: Unmet.of(claim.needs(plan)) for claim in claims}
 
 
-def predict(claims: Iterable[Claim], facts: Facts) -> dict[str, Unmet]:
-    """The unmet needs of a run that has not begun, by claim. facts: those that its config gives."""
-    return {claim.id: claim.unmet(facts, planned=True) for claim in claims}
+def judge(claims: Iterable[Claim], plan: Any, tables: Any) -> list[Verdict]:
+    """The verdict on each claim. plan: the Workflow of the run's config; tables: what it found."""
+    verdicts = []
+    for each in claims:
+        finding = each.judge(tables)
+        unmet = Unmet.of(_answered(each.needs(plan), finding.needs))
+        verdicts.append(verdict_of(each.id, unmet, finding))
+    return verdicts
 
 
-def verdict_of(claim: Claim, unmet: Unmet, finding: Finding) -> Verdict:
+def _answered(needs: Iterable[Need], found: Iterable[Need]) -> Iterable[Need]:
+    """Needs of a config, in place of which stands what the run found of them, if it did."""
+    left = list(found)
+    for need in needs:
+        answer = next((each for each in left if each.what == need.what), need)
+        if answer is not need:
+            left.remove(answer)
+        yield replace(answer, substitute=need.substitute)
+
+
+def verdict_of(name: str, unmet: Unmet, finding: Finding) -> Verdict:
     """The verdict that follows from unmet needs and a finding.
 
     Failures count only if every need is met. A finding with substitutes needs an interval.
@@ -248,7 +238,7 @@ def verdict_of(claim: Claim, unmet: Unmet, finding: Finding) -> Verdict:
 
     def verdict(word: str, *reasons: str, seen: str = "") -> Verdict:
         measured = finding.heading + finding.measured
-        return Verdict(claim.id, word, measured, finding.interval, sentence(reasons), seen)
+        return Verdict(name, word, measured, finding.interval, sentence(reasons), seen)
 
     needed = (*unmet.needed, *finding.obstacles)
     replaced = (*unmet.replaced, *finding.partly)

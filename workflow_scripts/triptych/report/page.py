@@ -25,7 +25,6 @@ from triptych.report.claims import (
     REPRODUCED,
     SEEN,
     UNDECIDED,
-    Claim,
 )
 from triptych.report.embedding import PAGE_WIDTH, data_address, embedded
 from triptych.report.glance import Bars, Glance
@@ -286,16 +285,15 @@ def page_claims(
     study: str,
     verdicts: pd.DataFrame,
     published: pd.DataFrame,
-    claims: Sequence[Claim],
+    criteria: Mapping[str, str],
     prices: Mapping[str, str],
 ) -> list[dict[Any, Any]]:
     """Join a study's verdicts (results/claims.csv) to what its paper claims (resources).
 
-    prices: what it would take to test a claim, by its id. Returns a row a claim with the columns of
-    both, criterion, and brief: measurements, or what a test of an untested claim would take. Raises
-    KeyError for a verdict on a claim that is not listed.
+    criteria: rule and needs of each claim, by its id; prices: what it would take to test it.
+    Returns a row a claim with the columns of both, criterion, and brief: measurements, or what a
+    test of an untested claim would take. Raises KeyError for a verdict on an unlisted claim.
     """
-    criteria = {claim.id: claim.criterion for claim in claims}
     about = published.reindex(columns=["id", "claim", "where", "published"])
     of_study = verdicts[verdicts["id"].str.startswith(f"{study}-")]
     rows = of_study.merge(about, on="id", how="left").astype(object).fillna("").to_dict("records")

@@ -3,14 +3,17 @@
 from collections.abc import Mapping
 from typing import Any
 
+import pandas as pd
+
 from triptych.core.files import read_frames
-from triptych.report.claims import Unmet, Verdict, judge, predict
 from triptych.report.files import Files
 from triptych.report.glance import Glance
 from triptych.report.page import PageFigure, Section
 from triptych.rl.report import page
 from triptych.rl.report.claims import CLAIMS
-from triptych.rl.report.claims_facts import planned_facts, read_run
+from triptych.rl.report.claims_masks import tables_of
+
+__all__ = ["CLAIMS", "PAPER", "PARTS", "TITLE", "glance", "read_tables", "sections", "tables_of"]
 
 PARTS = page.PARTS
 TITLE = "Single-shot pruning for offline RL"
@@ -19,16 +22,9 @@ PAPER = (
 )
 
 
-def verdicts(files: Files, settings: Mapping[str, Any]) -> list[Verdict]:
-    """A verdict on each claim, in the order of resources/published/rl_claims.csv."""
-    frames = {name: read_frames(paths) for name, paths in files.items() if paths}
-    run, facts = read_run(frames, settings)
-    return judge(CLAIMS, facts, run)
-
-
-def predictions(workflow: Any, on_gpu: bool) -> dict[str, Unmet]:
-    """The unmet needs of each claim for a run that has not begun. workflow: of its config."""
-    return predict(CLAIMS, planned_facts(workflow.config))
+def read_tables(files: Files) -> dict[str, pd.DataFrame]:
+    """The files of `Workflow.claims`, of which `tables_of` makes what claims compare."""
+    return {name: read_frames(paths) for name, paths in files.items() if paths}
 
 
 def glance(files: Files, settings: Mapping[str, Any]) -> Glance | None:

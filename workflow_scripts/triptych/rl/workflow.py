@@ -205,12 +205,11 @@ class Workflow:
         return self.select(trained=False, observations=self.config["observations"], **values)
 
     @property
-    def claims(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
-        """Files and settings by which the claims are decided; small and varied may be none."""
+    def claims(self) -> dict[str, list[str]]:
+        """Files by which the claims are decided; small and varied may be none."""
         runs, measured = self.select(pruning=DEFAULT), self.measured()
-        files = {
+        return {
             "scores": self.files("scores.csv", runs),
-            "trained_layers": self.files("layers.csv", runs),
             "layers": self.files("layers.csv", measured),
             "sizes": self.files("sizes.csv", measured),
             "latency": [f"results/rl/{self.timed['task']}/latency.csv"],
@@ -218,17 +217,6 @@ class Workflow:
             "small": self.files("scores.csv", self.select(small=True)),
             "varied": self.files("scores.csv", self.varied_runs),
         }
-        settings = {
-            "variants": self.variants,
-            "precision": self.config["training"]["precision"],
-            "observations": self.config["observations"],
-            "networks": {
-                algorithm: networks_name(sweep["widths"], algorithm)
-                for sweep in self.config["sweeps"].values()
-                for algorithm in sweep["algorithms"]
-            },
-        }
-        return files, settings
 
     @property
     def page(self) -> tuple[dict[str, list[str]], dict[str, Any]]:

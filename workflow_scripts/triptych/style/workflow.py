@@ -39,6 +39,7 @@ class Workflow:
 
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
         self.config = config["style"]
+        self.on_gpu = config["device"] == "cuda"
         self._files = {g: sources[g]["files"] for g in ("wikimedia", "backbones", "coco")}
         try:
             self.runs = experiment_runs(
@@ -167,10 +168,10 @@ class Workflow:
         ]
 
     @property
-    def claims(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
-        """Files and settings that the claims are decided by."""
+    def claims(self) -> dict[str, list[str]]:
+        """Files that the claims are decided by."""
         experiments = self.config["experiments"]
-        files = {
+        return {
             "runs": [f"results/style/optimize/{name}/runs.csv" for name in experiments],
             "history": [f"results/style/optimize/{name}/history.csv" for name in experiments],
             "timing": ["results/style/timing/images.csv"],
@@ -180,12 +181,6 @@ class Workflow:
             "speed": self.of_videos("speed.csv"),
             "properties": self.of_videos("properties.csv"),
             "flicker": self.of_videos("flicker.csv"),
-        }
-        return files, {
-            "architectures": self.architectures,
-            "timed": self.main,
-            "photographs": self.config["photographs"]["source"],
-            "film": self.config["video"]["source"],
         }
 
     @property

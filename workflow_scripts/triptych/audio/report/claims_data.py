@@ -1,16 +1,37 @@
-"""Facts about the training data and the data sets' lists (Section 2.4)."""
+"""The claims on the data sets' lists (Section 2.4), and what claims on models need of the data."""
 
+import csv
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
-from triptych.audio.data_sizes import AUDIOCAPS, CLOTHO, WAVCAPS, Clips, clips_of, trained_on
-from triptych.audio.report.rows import DATASET_LABELS, AudioStudy
+from triptych.audio.data_sizes import (
+    AUDIOCAPS,
+    CLOTHO,
+    COUNTED,
+    WAVCAPS,
+    Clips,
+    clips_of,
+    trained_on,
+)
+from triptych.audio.report.rows import DATASET_LABELS, PAPER, AudioStudy
+from triptych.core.provenance import SOURCE
+from triptych.report.claims import (
+    ENOUGH_DATA,
+    Claim,
+    Finding,
+    Need,
+    all_of,
+    at_least,
+    claim,
+    one_of,
+)
 
 DATASETS = tuple(DATASET_LABELS)
-DEVELOPMENT, TEMPLATE = "development", "template"
+DEVELOPMENT, TEMPLATE, STRICT = "development", "template", "strict"
 PUBLISHED = pd.DataFrame(
     [
         ("clotho", DEVELOPMENT, CLOTHO[DEVELOPMENT].count, CLOTHO[DEVELOPMENT].captions),
@@ -21,24 +42,85 @@ PUBLISHED = pd.DataFrame(
 ).set_index(["dataset", "split"])
 """What the report trains on; AudioCaps' splits together."""
 CAPTIONS = PUBLISHED["captions"].groupby("dataset").sum()
-NEW_CAPTIONS = 5 * int(CAPTIONS["clotho"])
+NEW_CAPTIONS = PAPER["captions"]["variations"] * int(CAPTIONS["clotho"])
 LABELLED = (DEVELOPMENT, "validation", "evaluation")
 LISTED = {
     **PUBLISHED["recordings"].groupby("dataset").sum(),
     "clotho": sum(CLOTHO[split].count for split in LABELLED),
 }
 """Published recordings with captions."""
-PAPER_MODEL = "gpt-3.5-turbo"
+PAPER_MODEL = PAPER["captions"]["model"]
+PRECISIONS = ("float32", "tf32", "fp16", "bf16")
+POLICIES = ("none", STRICT)
 WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
 """A word: "high-pitched" is one, a dash or an ampersand alone is none."""
+with (SOURCE / "resources/published/audio_claims.csv").open(encoding="utf-8") as _lines:
+    PRINTED = {row["id"]: row["published"] for row in csv.DictReader(_lines)}
+"""What the report prints of each claim."""
+PRINTED_COUNTS = {
+    dataset: [
+        int(count.replace(",", ""))
+        for count in re.findall(r"\d[\d,]*\d", PRINTED[f"audio-data-{dataset}"])
+    ]
+    for dataset in DATASETS
+}
+LEADERBOARD = 1000
+HUMAN_CAPTIONS = {"clotho": 5, "audiocaps": 1, "wavcaps": 1}
+SECONDS, ROUNDED = (10, 30), 0.05
+WORDS = (8, 20)
+MEAN_WORDS = {"audiocaps": 9.8, "wavcaps": 7.8}
+NEW = 96_000
+SHARE = f"{COUNTED:.1%}"
+
+# What models are trained on.
+
+
+@dataclass(frozen=True)
+class Data:
+    """Numbers of the evaluated corpus' data, as published data have them or as a run counted them.
+
+    recordings: by data set and split; captions: of the clips trained on, by data set; new: new
+    captions of Clotho's development split; leaked: clips trained on that are recordings of a
+    protected split; backend, model: of the new captions; precisions: of both trainings.
+    """
+
+    recordings: pd.Series
+    captions: pd.Series
+    new: int
+    leaked: int
+    backend: str
+    model: str
+    precisions: Collection[str]
+
+
+def planned_data(plan: Any) -> Data:
+    """The data that a config names. plan: a Workflow."""
+    config = plan.config
+    parts = {
+        (dataset, split): part.count
+        for dataset in DATASETS
+        for split, part in clips_of(config, dataset).items()
+    }
+    chosen = trained_on(config, config["evaluated"], DATASETS)
+    sizes = pd.DataFrame([(dataset, part.captions) for dataset, part in chosen])
+    captions, settings = sizes.groupby(0)[1].sum(), config["captions"]
+    return Data(
+        recordings=pd.Series(parts),
+        captions=captions,
+        new=settings["variations"] * captions.get("clotho", 0),
+        leaked=0,
+        backend=settings["backend"],
+        model=settings["model"],
+        precisions=plan.trained["precisions"],
+    )
 
 
 def read_data(
-    frames: Mapping[str, pd.DataFrame], study: AudioStudy, trained: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The facts of what models were trained on, from counts.csv and manifest.csv of the evaluated
-    corpus, every captions.csv, and variations.csv and usage.csv of the new captions. trained:
-    of `Workflow.claims`."""
+    frames: Mapping[str, pd.DataFrame], plan: Any, precisions: Collection[str] = ()
+) -> Data:
+    """The data that a run was trained on, from counts.csv and manifest.csv of the evaluated corpus,
+    every captions.csv, and variations.csv and usage.csv of the new captions. precisions: those that
+    its jobs chose."""
     counts, manifest, usage = frames["counts"], frames["manifest"], frames["usage"].iloc[0]
     splits = counts["split"].where(counts["dataset"] != "audiocaps", "all")
     # Trained on or left out as leaks; of splits that are not trained on nothing counts.
@@ -49,96 +131,144 @@ def read_data(
         for name in ("captions", "variations")
     )
     datasets = dataset_of(captions)
-    if trained["audiocaps_captions"] == "first":
+    if plan.trained["audiocaps_captions"] == "first":
         datasets = datasets[(datasets != "audiocaps") | ~captions.duplicated()]
-    return _data_facts(
-        study,
-        trained,
+    return Data(
         recordings=available.groupby([counts["dataset"], splits]).sum(),
         captions=datasets.value_counts(),
         new=int(new.str.startswith(f"clotho/{DEVELOPMENT}/").sum()),
         leaked=int(counts["leaked"].sum()),
-        writer=(usage["backend"], usage["model"]),
+        backend=usage["backend"],
+        model=usage["model"],
+        precisions=precisions or plan.trained["precisions"],
     )
 
 
-def planned_data(
-    config: Mapping[str, Any], study: AudioStudy, trained: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The facts of what models will be trained on, from published numbers of the data that a config
-    names. config: the section `audio`."""
-    parts = {
-        (dataset, split): part.count
-        for dataset in DATASETS
-        for split, part in clips_of(config, dataset).items()
-    }
-    chosen = trained_on(config, config["evaluated"], DATASETS)
-    sizes = pd.DataFrame([(dataset, part.captions) for dataset, part in chosen])
-    captions = sizes.groupby(0)[1].sum()
-    settings = config["captions"]
-    return _data_facts(
-        study,
-        trained,
-        recordings=pd.Series(parts),
-        captions=captions,
-        new=settings["variations"] * captions.get("clotho", 0),
-        leaked=0,
-        writer=(settings["backend"], settings["model"]),
+def has_no_leaks(plan: Any, data: Data) -> Iterator[Need]:
+    """Needs of each claim on trained models."""
+    policy = plan.trained["exclude"]
+    leaked = data.leaked if policy == STRICT else 0
+    yield one_of("all leaks as in the report or none (strict)", [policy], POLICIES)
+    what = "no leak in training where leaks are kept out"
+    yield Need(what, not leaked, f"{leaked:,} here")
+    yield one_of("a stated precision", data.precisions, PRECISIONS)
+
+
+def is_written(backend: str, substitute: str = "") -> Need:
+    """Need new captions by a language model."""
+    what = "new captions by a language model, not by a template"
+    return Need(what, backend != TEMPLATE, substitute=substitute)
+
+
+def has_new_captions(study: AudioStudy, data: Data) -> Iterator[Need]:
+    """Need the report's new captions."""
+    answered = data.model.split(", ")  # several, where a service changed on the way
+    papers = data.backend != "openai" or all(name.startswith(PAPER_MODEL) for name in answered)
+    new = NEW_CAPTIONS if study.synthesised else data.new
+    yield is_written(data.backend, "captions by a template")
+    what = "nine tenths of the new captions"
+    yield at_least(what, new, ENOUGH_DATA * NEW_CAPTIONS, "fewer new captions")
+    model = PAPER_MODEL if papers else data.model
+    yield one_of(
+        f"new captions by {PAPER_MODEL}", [model], [PAPER_MODEL], "captions by another model"
     )
 
 
-def _data_facts(
-    study: AudioStudy,
-    trained: Mapping[str, Any],
-    *,
-    recordings: pd.Series,
-    captions: pd.Series,
-    new: int,
-    leaked: int,
-    writer: tuple[str, str],
-) -> dict[str, Any]:
-    """Facts of the evaluated corpus.
-
-    recordings: by data set and split; captions: of the clips trained on, by data set; new: new
-    captions of Clotho's development split; leaked: clips trained on that are recordings of a
-    protected split; writer: back end and model of the new captions.
-    """
-    backend, model = writer
-    answered = model.split(", ")  # several, where a service changed on the way
-    of_paper = backend != "openai" or all(name.startswith(PAPER_MODEL) for name in answered)
+def has_recordings(
+    plan: Any, study: AudioStudy, data: Data, datasets: Sequence[str] = DATASETS
+) -> Iterator[Need]:
+    """Need the report's recordings."""
     expected = CAPTIONS.copy()
-    if trained["audiocaps_captions"] == "first":
+    if plan.trained["audiocaps_captions"] == "first":
         expected["audiocaps"] = AUDIOCAPS["all"].count
-    shares = recordings.reindex(PUBLISHED.index, fill_value=0) / PUBLISHED["recordings"]
-    facts: dict[str, Any] = {
-        "policy": {trained["exclude"]},
-        "leaked": leaked if trained["exclude"] == "strict" else 0,
-        "precision": set(trained["precisions"]),
-        "written": backend != TEMPLATE,
-        "writer": {PAPER_MODEL if of_paper else model},
-        "new captions": NEW_CAPTIONS if study.synthesised else new,
-    }
-    for dataset in DATASETS:
-        source = _source(study, dataset)
+    shares = data.recordings.reindex(PUBLISHED.index, fill_value=0) / PUBLISHED["recordings"]
+    for name in datasets:
+        title, source = DATASET_LABELS[name], source_of(study, name)
         # Of what is not there it has been said already.
-        is_published = source == "published"
-        facts[f"{dataset} source"] = {source}
-        facts[f"{dataset} recordings"] = shares[dataset].min() if is_published else 1
-        share = captions.get(dataset, 0) / expected[dataset]
-        facts[f"{dataset} captions"] = share if is_published else 1
-    return facts
+        there = source == "published"
+        share = f"nine tenths of {title}"
+        recordings = shares[name].min() if there else 1
+        captions = data.captions.get(name, 0) / expected[name] if there else 1
+        yield one_of(f"{title} as published", [source], ["published"], "other recordings")
+        yield at_least(share, recordings, ENOUGH_DATA, "fewer recordings")
+        yield at_least(f"{share}'s captions", captions, ENOUGH_DATA, "fewer recordings")
 
 
-def _source(study: AudioStudy, dataset: str) -> str:
+def source_of(study: AudioStudy, dataset: str) -> str:
+    """Whether a data set is published, synthesised or left out."""
     source = study.sources.get(dataset, "none")
     return {"synthesised": source, "none": "left out"}.get(source, "published")
+
+
+def dataset_of(clips: pd.Series) -> pd.Series:
+    """The data set of each clip, with which its name begins."""
+    return clips.map(lambda clip: clip.partition("/")[0])
+
+
+# What the data sets' lists hold.
+
+Lists = Mapping[str, Mapping[str, float]]
+"""Numbers of each data set, by their keys in `stated`."""
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A number that the report states of a data set: its key among `Lists`, its name, the range
+    that agrees with it, and how it is printed."""
+
+    key: str
+    what: str
+    low: float
+    high: float
+    printed: str
+
+
+def _count(key: str, what: str, count: int) -> Stated:
+    return Stated(key, what, count * (1 - COUNTED), count * (1 + COUNTED), f"{count:,}")
+
+
+def stated(dataset: str) -> list[Stated]:
+    """The numbers that the report states of a data set."""
+    captions = HUMAN_CAPTIONS[dataset]
+    each = [
+        Stated(
+            f"{which} captions",
+            f"{which} captions of a recording",
+            captions,
+            captions,
+            f"{captions}",
+        )
+        for which in ("fewest", "most")
+    ]
+    if dataset != "clotho":
+        mean = MEAN_WORDS[dataset]
+        ends = (mean - ROUNDED, mean + ROUNDED)
+        words = Stated("mean words", "words a caption", *ends, f"{mean}")
+        return [_count("all", "recordings", PRINTED_COUNTS[dataset][0]), *each, words]
+    (shortest, longest), (fewest, most) = SECONDS, WORDS
+    seconds = (shortest - ROUNDED, longest + ROUNDED, f"{shortest} to {longest}")
+    words_of = (fewest, most, f"{fewest} to {most}")
+    training, validation, test = PRINTED_COUNTS[dataset]
+    return [
+        _count(DEVELOPMENT, "recordings of the training split", training),
+        _count("validation", "of the validation split", validation),
+        _count("evaluation", "of the test split", test),
+        _count("challenge", "of the leaderboard split", LEADERBOARD),
+        _count("asked", "captions of the leaderboard split", LEADERBOARD),
+        *each,
+        Stated("shortest", "seconds of the shortest recording", *seconds),
+        Stated("longest", "seconds of the longest", *seconds),
+        Stated("fewest words", "words of the shortest caption", *words_of),
+        Stated("most words", "words of the longest", *words_of),
+        _count("new captions", "new captions", NEW),
+    ]
 
 
 def counted(
     clips: pd.DataFrame, captions: pd.DataFrame, queries: pd.DataFrame, unfiltered: pd.DataFrame
 ) -> dict[str, dict[str, float]]:
-    """Numbers of each data set by the keys of `claims.STATED`, from every clips.csv and
-    captions.csv, the challenge's queries.csv and the new captions as they were written."""
+    """`Lists` from every clips.csv and captions.csv, the challenge's queries.csv and the new
+    captions as they were written."""
     lists = dict(iter(clips.groupby("dataset")))
     numbers = {
         str(dataset): _numbers(lists[dataset], rows)
@@ -172,7 +302,7 @@ def _numbers(clips: pd.DataFrame, captions: pd.DataFrame) -> dict[str, float]:
 
 
 def planned_lists(config: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-    """`counted` as far as a config says: how many recordings and new captions."""
+    """`Lists` as far as a config says: how many recordings and new captions."""
     totals = {}
     for dataset in DATASETS:
         if parts := clips_of(config, dataset):
@@ -184,21 +314,65 @@ def planned_lists(config: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     return totals
 
 
-def list_facts(lists: Mapping[str, Mapping[str, float]], study: AudioStudy) -> dict[str, Any]:
-    """The facts of what the data sets' lists hold. lists: as `counted` returns them."""
-    facts: dict[str, Any] = {}
-    for dataset in DATASETS:
-        source = _source(study, dataset)
-        if source == "published" and dataset not in lists:
-            source = "left out"
-        facts[f"{dataset} list"] = {source}
-        is_published = source == "published"
-        facts[f"{dataset} listed"] = lists[dataset]["labelled"] if is_published else LISTED[dataset]
-    new = lists.get("clotho", {}).get("new captions", 0)
-    facts["listed captions"] = new if facts["clotho list"] == {"published"} else NEW_CAPTIONS
-    return facts
+def _listed(
+    dataset: str, study: AudioStudy, lists: Lists, keys: Collection[str], backend: str
+) -> Iterator[Need]:
+    """Need the whole of a data set's published list. keys: numbers that are known of it."""
+    title, source, own = DATASET_LABELS[dataset], source_of(study, dataset), lists.get(dataset, {})
+    source = "left out" if source == "published" and not own else source
+    # Of what is not there it has been said already.
+    there = source == "published"
+    listed = own["labelled"] if there else LISTED[dataset]
+    yield one_of(f"{title} as published", [source], ["published"])
+    yield at_least(f"nine tenths of {title}", listed, ENOUGH_DATA * LISTED[dataset])
+    yield all_of("each number", keys, [statement.key for statement in stated(dataset)])
+    if dataset == "clotho":
+        new = own["new captions"] if there else NEW_CAPTIONS
+        yield at_least("nine tenths of the new captions", new, ENOUGH_DATA * NEW_CAPTIONS)
+        yield is_written(backend)
 
 
-def dataset_of(clips: pd.Series) -> pd.Series:
-    """The data set of each clip, with which its name begins."""
-    return clips.map(lambda clip: clip.partition("/")[0])
+def _statistics(dataset: str, sections: str, more: str = "") -> Claim:
+    """The claim that a data set's lists hold what the report states."""
+
+    def needs(plan: Any) -> Iterator[Need]:
+        study, backend = AudioStudy.read(**plan.study), plan.config["captions"]["backend"]
+        keys = [statement.key for statement in stated(dataset)]
+        return _listed(dataset, study, planned_lists(plan.config), keys, backend)
+
+    def judge(tables: Any) -> Finding:
+        numbers = tables.lists.get(dataset, {})
+        found = statistics_hold(numbers, dataset)
+        backend = tables.data.backend
+        found.needs += _listed(dataset, tables.study, tables.lists, numbers, backend)
+        return found
+
+    judge.__doc__ = (
+        f"Every number that Section {sections} states agrees with what the lists hold, before "
+        f"anything was left out: counts within {SHARE}, means as printed, and a range holds both "
+        "the smallest and the largest. A word is a run of letters and digits, hyphens and "
+        f"apostrophes inside it.{more}"
+    )
+    return claim(f"audio-data-{dataset}", needs=needs)(judge)
+
+
+def statistics_hold(numbers: Mapping[str, float], dataset: str) -> Finding:
+    """Numbers of a data set's lists against those that the report states (Section 2.4)."""
+    agrees = {}
+    for statement in stated(dataset):
+        if statement.key in numbers:
+            value = numbers[statement.key]
+            shown = f"{value:,.0f}" if value == round(value) else f"{value:,.2f}"
+            text = f"{statement.what} {shown}, stated {statement.printed}"
+            agrees[text] = statement.low <= value <= statement.high
+    measured = "; ".join(agrees) or f"no list of {DATASET_LABELS[dataset]}"
+    return Finding(measured, failures=[text for text, agree in agrees.items() if not agree])
+
+
+CLAIMS = (
+    _statistics("clotho", "2.4.1 and 2.4.4", " Lengths are those that Clotho's metadata give."),
+    _statistics(
+        "audiocaps", "2.4.2", " Its ten seconds aren't looked at: the lists don't give lengths."
+    ),
+    _statistics("wavcaps", "2.4.3"),
+)

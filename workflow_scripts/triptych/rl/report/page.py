@@ -14,7 +14,7 @@ from triptych.report.palette import label
 from triptych.report.statistics import Interval
 from triptych.report.tables import DASH, TIMES, Table, number, plain
 from triptych.rl.methods import DENSE
-from triptych.rl.report.claims_scores import KEEPS, LEARNED
+from triptych.rl.report.claims import KEEPS, LEARNED
 from triptych.rl.report.inference import latency_table
 from triptych.rl.report.labels import (
     ALL_TASKS,

@@ -15,7 +15,7 @@ from triptych.report.palette import spoken
 from triptych.report.statistics import ratio_interval
 from triptych.report.tables import TIMES, number
 from triptych.style.data.missing import missing_among
-from triptych.style.report.claims import PAPER_BATCHES
+from triptych.style.report.claims_needs import BATCHES
 from triptych.style.report.labels import ARCHITECTURE_LABELS
 from triptych.style.report.tables import PAPER_ARCHITECTURES, SCALED, is_gpu
 
@@ -166,10 +166,10 @@ def _limits(timed: pd.DataFrame, stylised: pd.DataFrame, settings: Mapping[str, 
     if shipped := [spoken(name) for name in trained.index[trained["origin"] == "shipped"]]:
         limits.append(f"the repository ships the network of {' and '.join(shipped)}")
     for name, batches in trained.loc[trained["origin"] != "shipped", "batches"].items():
-        if batches < PAPER_BATCHES:
+        if batches < BATCHES:
             limits.append(
                 f"{spoken(str(name))}'s was trained for {batches:,.0f} of the paper's "
-                f"{PAPER_BATCHES:,} batches"
+                f"{BATCHES:,} batches"
             )
     if not limits:
         return ""

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from triptych.core.config import read_yaml
+from triptych.core.provenance import SOURCE
 from triptych.report.palette import label, spoken
 from triptych.report.statistics import Interval, mean_interval
 from triptych.report.tables import (
@@ -26,9 +28,12 @@ from triptych.style.report.labels import (
     ORIGIN_LABELS,
 )
 
-PAPER_ARCHITECTURES = {"alexnet": "alexnet", "vgg": "vgg19"}
-PAPER_EVALUATIONS = 700  # their notebook's; the text gives no number
-PAPER_WIDTH = 32  # channels of the network's first layer
+PAPER = read_yaml(SOURCE / "config/paper/style.yaml")["style"]
+"""The paper's values."""
+PAPER_ARCHITECTURES = {r: PAPER["backbones"][r]["architecture"] for r in ("alexnet", "vgg")}
+PAPER_EVALUATIONS = PAPER["timing"]["evaluations"]
+PAPER_WIDTH = PAPER["network"]["width"]
+"""Channels of the network's first layer."""
 
 COLUMNS = {
     "alexnet": ("Version 1, AlexNet", "v1_alexnet_s"),

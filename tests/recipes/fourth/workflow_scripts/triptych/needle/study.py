@@ -3,30 +3,29 @@
 from collections.abc import Mapping
 from typing import Any
 
+import pandas as pd
 from triptych.needle.report import CLAIMS, PARTS
 
 from triptych.core.files import read_frames
-from triptych.report.claims import Unmet, Verdict, judge, predict
 from triptych.report.files import Files
 from triptych.report.glance import Glance
 from triptych.report.page import PageFigure, Section
 from triptych.report.page import sections as sections_of
 
-__all__ = ["CLAIMS", "PAPER", "PARTS", "TITLE", "glance", "predictions", "sections", "verdicts"]
+__all__ = ["CLAIMS", "PAPER", "PARTS", "TITLE", "glance", "read_tables", "sections", "tables_of"]
 
 TITLE = "Pi by throwing needles"
 PAPER = "*Essai d'arithmétique morale* (Buffon, 1777)"
 
 
-def verdicts(files: Files, settings: Mapping[str, Any]) -> list[Verdict]:
-    """The verdict on its one claim."""
-    throws = read_frames(files["throws"])
-    return judge(CLAIMS, {"seeds": throws["seed"].nunique()}, throws)
+def read_tables(files: Files) -> dict[str, pd.DataFrame]:
+    """The files of `Workflow.claims`."""
+    return {name: read_frames(paths) for name, paths in files.items()}
 
 
-def predictions(workflow: Any, on_gpu: bool) -> dict[str, Unmet]:
-    """What a run of a config, given by its Workflow, will lack to test the claim."""
-    return predict(CLAIMS, {"seeds": len(workflow.config["seeds"])})
+def tables_of(frames: Mapping[str, pd.DataFrame], plan: Any, became: Any) -> pd.DataFrame:
+    """What the claim compares: the throws."""
+    return frames["throws"]
 
 
 def glance(files: Files, settings: Mapping[str, Any]) -> Glance | None:

@@ -24,9 +24,9 @@ class Workflow:
         self.products = products(self.figures, self.TABLES)
 
     @property
-    def claims(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
-        """What the claim is decided by: files, and settings."""
-        return {"throws": ["results/needle/throws.csv"]}, {}
+    def claims(self) -> dict[str, list[str]]:
+        """The file by which the claim is decided."""
+        return {"throws": ["results/needle/throws.csv"]}
 
     @property
     def page(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
