@@ -137,7 +137,7 @@ def said(claim: Any, plan: Any, tables: Any) -> tuple[str, str]:
     return Unmet.of(claim.needs(plan)).decided, f"{verdict.verdict}, {verdict.seen}"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("study", "name", "value", "other"), [value for study in NAMES for value in values(study)]
 )
