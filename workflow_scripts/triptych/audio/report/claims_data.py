@@ -17,7 +17,8 @@ from triptych.audio.data_sizes import (
     clips_of,
     trained_on,
 )
-from triptych.audio.report.rows import DATASET_LABELS, PAPER, AudioStudy
+from triptych.audio.report.rows import DATASET_LABELS, AudioStudy
+from triptych.audio.report.tables import PAPER
 from triptych.core.provenance import SOURCE
 from triptych.report.claims import (
     ENOUGH_DATA,

@@ -22,7 +22,6 @@ from triptych.audio.report.claims_data import (
 from triptych.audio.report.differences import measured
 from triptych.audio.report.rows import (
     CLOTHO_EVALUATION,
-    PAPER,
     SYSTEM,
     AudioStudy,
     Pair,
@@ -30,6 +29,7 @@ from triptych.audio.report.rows import (
     of_pair,
     with_kind,
 )
+from triptych.audio.report.tables import PAPER
 from triptych.report.claims import Need, all_of, at_least, no, one_of
 
 Contrast = tuple[Pair, Pair]

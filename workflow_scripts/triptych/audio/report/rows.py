@@ -12,8 +12,6 @@ from typing import Any
 import pandas as pd
 
 from triptych.audio.data_sizes import CLOTHO
-from triptych.core.config import read_yaml
-from triptych.core.provenance import SOURCE
 from triptych.report.statistics import Interval
 from triptych.report.tables import number
 
@@ -36,14 +34,10 @@ _TEXT = [
     "name",
     "member",
 ]
-PAPER = read_yaml(SOURCE / "config/paper/audio.yaml")["audio"]
-"""The report's values."""
 CLOTHO_EVALUATION = {
     "clips": CLOTHO["evaluation"].count,
     "queries": CLOTHO["evaluation"].captions,
 }
-PAPER_MEMBERS = len(PAPER["ensemble"]["members"])
-"""Models in the report's ensemble."""
 
 METRICS = {"map_at_10": "mAP@10", "r_at_1": "R@1", "r_at_5": "R@5", "r_at_10": "R@10"}
 DATASET_LABELS = {"clotho": "Clotho", "audiocaps": "AudioCaps", "wavcaps": "WavCaps"}

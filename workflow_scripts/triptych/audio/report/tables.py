@@ -18,7 +18,6 @@ from triptych.audio.report.rows import (
     KINDS,
     METRICS,
     NUMBERS,
-    PAPER_MEMBERS,
     AudioStudy,
     evaluation_rows,
     in_order,
@@ -26,7 +25,14 @@ from triptych.audio.report.rows import (
     pair_of,
     records,
 )
+from triptych.core.config import read_yaml
+from triptych.core.provenance import SOURCE
 from triptych.report.tables import DASH, Table, number, signed, with_cells
+
+PAPER = read_yaml(SOURCE / "config/paper/audio.yaml")["audio"]
+"""The report's values."""
+PAPER_MEMBERS = len(PAPER["ensemble"]["members"])
+"""Models in the report's ensemble."""
 
 RUN, REPLICATED, DIFFERENCE, PUBLISHED = "run", "replicated", "difference", "published"
 WRITERS = {"template": "template", "authors": "authors' GPT", "openai": "GPT"}
