@@ -24,7 +24,13 @@ import benches  # noqa: E402
 import published  # noqa: E402
 
 from triptych.apps.listing import Job  # noqa: E402
-from triptych.apps.plan import Cost, planned_run, read_costs, wall_seconds  # noqa: E402
+from triptych.apps.plan import (  # noqa: E402
+    Cost,
+    planned_run,
+    read_costs,
+    total_cost,
+    wall_seconds,
+)
 from triptych.core.config import read_config  # noqa: E402
 from triptych.report.claims import DECIDES, WITH_SUBSTITUTES  # noqa: E402
 from triptych.scale import FILES, REHEARSAL  # noqa: E402
@@ -72,12 +78,11 @@ TITLES = {"style": "Style transfer", "audio": "Audio retrieval", "rl": "Offline 
 
 
 @cache
-def planned(scale: str) -> tuple[list[Job], list[Cost]]:
-    """The jobs of a scale and what each takes."""
+def planned(scale: str) -> tuple[list[Job], dict[str, Cost]]:
+    """The jobs of a scale and what one of each rule takes."""
     overlays = [ROOT / file for file in SCALES[scale]]
     jobs = planned_run(ROOT, overlays).jobs
-    costs = read_costs(ROOT / "resources/costs.csv", scale)
-    return jobs, [costs.get(job.rule, Cost()) for job in jobs]
+    return jobs, read_costs(ROOT / "resources/costs.csv", scale)
 
 
 def declared(pattern: str = "*") -> list[str]:
@@ -91,8 +96,8 @@ def numbers() -> dict[str, int]:
     """What the phrases of SAID say, by name."""
     papers = [row["paper"] for row in _published()]
     jobs, _ = planned("demo")
-    at_paper = list(zip(*planned("paper"), strict=True))
-    audio = sum(cost.gpu_hours for job, cost in at_paper if job.rule.startswith("audio"))
+    at_paper, costs = planned("paper")
+    of_audio = [job for job in at_paper if job.rule.startswith("audio")]
     return {
         "claims": len(papers) - papers.count("this project"),
         "own": papers.count("this project"),
@@ -100,8 +105,8 @@ def numbers() -> dict[str, int]:
         "rules": len(declared()),
         "profiles": sum(path.is_dir() for path in (ROOT / "profiles").iterdir()),
         "minutes": _minutes(demo_runs()[0]),
-        "audio": round(audio),
-        "gpu": round(sum(cost.gpu_hours for _, cost in at_paper)),
+        "audio": round(total_cost(of_audio, costs).gpu_hours),
+        "gpu": round(total_cost(at_paper, costs).gpu_hours),
     }
 
 
@@ -136,8 +141,8 @@ def _scale_rows() -> list[list[str]]:
                 f"`{scale}`",
                 f"{len(jobs)}",
                 _takes(scale, jobs, costs),
-                _size(sum(cost.download_mb for cost in costs)),
-                _size(sum(cost.disk_mb for cost in costs)),
+                _size(total_cost(jobs, costs).download_mb),
+                _size(total_cost(jobs, costs).disk_mb),
                 f"{decided.count(DECIDES)}",
                 f"{decided.count(WITH_SUBSTITUTES)}",
             ]
@@ -145,13 +150,14 @@ def _scale_rows() -> list[list[str]]:
     return rows
 
 
-def _takes(scale: str, jobs: list[Job], costs: list[Cost]) -> str:
-    if hours := sum(cost.gpu_hours for cost in costs):
-        return f"*computed*: {hours:.3g} GPU hours"
+def _takes(scale: str, jobs: list[Job], costs: dict[str, Cost]) -> str:
+    total = total_cost(jobs, costs)
+    if total.gpu_hours:
+        return f"*computed*: {total.gpu_hours:.3g} GPU hours"
     if scale == "demo":
         return f"*measured*: {_minutes(demo_runs()[0])} minutes on two cores"
     two = wall_seconds(jobs, costs, 2, 0) / 60
-    core = sum(cost.core_seconds for cost in costs) / 3600
+    core = total.core_seconds / 3600
     return f"*measured*: {core:.1f} core hours, so {two / 60:.0f} hours on two cores"
 
 

@@ -1,19 +1,20 @@
 """The console command `triptych plan`: what a run of the workflow will take, before it starts.
 
 Snakemake lists the jobs (listed_jobs.py). resources/costs.csv has the cost of a job of each rule at
-each scale, measured or estimated; the benchmark files of jobs that have finished here with this
-config take its place.
+each scale, measured or estimated.
 """
 
 import argparse
 import csv
-import json
 import os
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from tabulate import tabulate
 
 from triptych.apps import check_workflow, command
 from triptych.apps.listing import ALL_CORES, Job, listed_jobs, needs_of
@@ -21,8 +22,8 @@ from triptych.core.errors import InputError
 
 DESCRIPTION = """\
 What a run of the workflow will take, before it starts. Snakemake counts the jobs;
-resources/costs.csv says what one of each rule takes, measured or estimated; jobs that have finished
-here with this config count by their own benchmark files. Run it in the folder of the workflow.
+resources/costs.csv says what one of each rule takes, measured or estimated. Run it in the folder of
+the workflow.
 """
 
 EXAMPLES = """\
@@ -56,7 +57,11 @@ class Cost:
     memory_mb: float = 0.0
     download_mb: float = 0.0
     disk_mb: float = 0.0
-    source: str = ""
+    source: str = "unknown"
+
+
+UNKNOWN = Cost()
+NUMBERS = ("core_seconds", "gpu_hours", "memory_mb", "download_mb", "disk_mb")
 
 
 def add_commands(commands: Any) -> None:
@@ -85,33 +90,21 @@ def _plan(options: argparse.Namespace) -> int:
         return 0
     jobs, config, source, scale = planned_run(root, options.configfile)
     known = nearest(config, source)
-    costs = costs_of(jobs, source, known)
-    for number, benchmark in measured(root, jobs, options.configfile):
-        costs[number] = _as_measured(costs[number], jobs[number], benchmark)
     name = scale if scale == known else f"{scale}, whose jobs count as those of {known}"
-    print(page(jobs, costs, name, options.cores, options.gpus if any(j.gpu for j in jobs) else 0))
+    gpus = options.gpus if any(job.gpu for job in jobs) else 0
+    print(page(jobs, read_costs(source / COSTS, known), name, options.cores, gpus))
     if scale in (PAPER, BEYOND):
         other = BEYOND if scale == PAPER else PAPER
         jobs = planned_run(root, [source / file for file in FILES[other]]).jobs
         word = "With" if other == BEYOND else "Without"
-        print(f"{word} config/beyond.yaml: {totals(jobs, costs_of(jobs, source, other))}.")
+        total = total_cost(jobs, read_costs(source / COSTS, other))
+        print(
+            f"{word} config/beyond.yaml: {len(jobs)} jobs, "
+            f"{_digits(total.core_seconds / 3600)} core h, {_digits(total.gpu_hours)} GPU h, "
+            f"{_size(total.download_mb)} of downloads."
+        )
     print(claims_page(config, scale, source))
     return 0
-
-
-def costs_of(jobs: Sequence[Job], source: Path, scale: str) -> list[Cost]:
-    """The cost of each job at a scale, by `source`/resources/costs.csv."""
-    costs = read_costs(source / COSTS, scale)
-    return [costs.get(job.rule, Cost(source="unknown")) for job in jobs]
-
-
-def totals(jobs: Sequence[Job], costs: Sequence[Cost]) -> str:
-    """The number of jobs, core hours, GPU hours and downloads of a run."""
-    return (
-        f"{len(jobs)} jobs, {_digits(_sum(costs) / 3600)} core h, "
-        f"{_digits(_sum(costs, 'gpu_hours'))} GPU h, {_size(_sum(costs, 'download_mb'))} of "
-        "downloads"
-    )
 
 
 def claims_page(config: Mapping[str, Any], scale: str, source: Path) -> str:
@@ -167,117 +160,74 @@ def read_costs(path: Path, scale: str) -> dict[str, Cost]:
     order = {"demo": 1, "paper": 2 if scale == "beyond" else 0, scale: 3}
     costs: dict[str, Cost] = {}
     for row in sorted(rows, key=lambda row: order.get(row["scale"], 0)):
-        numbers = {
-            name: float(row[name] or 0)
-            for name in ("core_seconds", "gpu_hours", "memory_mb", "download_mb", "disk_mb")
-        }
+        numbers = {name: float(row[name] or 0) for name in NUMBERS}
         other = "" if row["scale"] == scale else f" (of the {row['scale']} scale)"
         costs[row["rule"]] = Cost(**numbers, source=row["source"] + other)
     return costs
 
 
-def measured(
-    root: Path, jobs: Sequence[Job], overlays: Sequence[Path]
-) -> Iterator[tuple[int, Mapping[str, str]]]:
-    """The numbers of the jobs that have finished here with this config, and their benchmarks with
-    the seconds (`s`) of all attempts."""
-    benchmarks = {n: root / job.benchmark for n, job in enumerate(jobs) if job.benchmark}
-    benchmarks = {n: path for n, path in benchmarks.items() if path.exists()}
-    if benchmarks:
-        unfinished = {job.outputs for job in listed_jobs(root, overlays=overlays)[0]}
-        for number, path in benchmarks.items():
-            if jobs[number].outputs not in unfinished:
-                with path.open(encoding="utf-8", newline="") as lines:
-                    benchmark = list(csv.DictReader(lines, delimiter="\t"))[-1]
-                record = path.parents[2] / "provenance" / path.parent.name / f"{path.stem}.json"
-                if record.exists():
-                    earlier = json.loads(record.read_text(encoding="utf-8"))["attempts"][:-1]
-                    benchmark["s"] = str(float(benchmark["s"].replace("-", "0")) + sum(earlier))
-                yield number, benchmark
+def total_cost(jobs: Sequence[Job], costs: Mapping[str, Cost]) -> Cost:
+    """The sum over jobs of what a job of its rule costs; of memory the largest."""
+    of_jobs = [costs.get(job.rule, UNKNOWN) for job in jobs]
+    total = {name: sum(getattr(cost, name) for cost in of_jobs) for name in NUMBERS}
+    total["memory_mb"] = max((cost.memory_mb for cost in of_jobs), default=0.0)
+    return Cost(**total)
 
 
-def _as_measured(cost: Cost, job: Job, benchmark: Mapping[str, str]) -> Cost:
-    """A job's cost by its own benchmark."""
-    seconds, memory = (float(benchmark[name].replace("-", "0")) for name in ("s", "max_rss"))
-    return replace(
-        cost,
-        core_seconds=seconds * _busy(job),
-        gpu_hours=seconds / 3600 if job.gpu else 0.0,
-        memory_mb=memory,
-        source="this run's benchmark files",
-    )
-
-
-def _busy(job: Job) -> int:
-    """The cores that a job computes on; what takes all measures time, and computes on one."""
-    return 1 if job.threads == ALL_CORES else job.threads
-
-
-def wall_seconds(jobs: Sequence[Job], costs: Sequence[Cost], cores: int, gpus: int) -> float:
+def wall_seconds(jobs: Sequence[Job], costs: Mapping[str, Cost], cores: int, gpus: int) -> float:
     """From the first job to the last, roughly: as long as the longest chain of jobs, the cores, the
-    GPUs or the line take, whichever is longest."""
-    seconds = [
-        max(cost.gpu_hours * 3600, cost.core_seconds / min(_busy(job), cores))
-        + cost.download_mb / LINE
-        for job, cost in zip(jobs, costs, strict=True)
-    ]
+    GPUs or the line take, whichever is longest.
+
+    A job with ALL_CORES threads measures time, and computes on one.
+    """
+    seconds = []
+    for job in jobs:
+        cost = costs.get(job.rule, UNKNOWN)
+        busy = 1 if job.threads == ALL_CORES else min(job.threads, cores)
+        computing = max(cost.gpu_hours * 3600, cost.core_seconds / busy)
+        seconds.append(computing + cost.download_mb / LINE)
     needs = needs_of(jobs)
-    ends: dict[int, float] = {}
 
+    @cache
     def end(number: int) -> float:
-        if number not in ends:
-            ends[number] = seconds[number] + max(map(end, needs[number]), default=0.0)
-        return ends[number]
+        return seconds[number] + max(map(end, needs[number]), default=0.0)
 
-    taken = [min(job.threads, cores) * took for job, took in zip(jobs, seconds, strict=True)]
-    on_gpu = sum(cost.gpu_hours for cost in costs) * 3600
-    line = sum(cost.download_mb for cost in costs) / LINE
     chain = max(map(end, range(len(jobs))), default=0.0)
-    return max(chain, sum(taken) / cores, on_gpu / max(gpus, 1), line)
+    taken = sum(min(job.threads, cores) * took for job, took in zip(jobs, seconds, strict=True))
+    total = total_cost(jobs, costs)
+    on_gpu = total.gpu_hours * 3600 / max(gpus, 1)
+    return max(chain, taken / cores, on_gpu, total.download_mb / LINE)
 
 
-def page(jobs: Sequence[Job], costs: Sequence[Cost], scale: str, cores: int, gpus: int) -> str:
+def page(jobs: Sequence[Job], costs: Mapping[str, Cost], scale: str, cores: int, gpus: int) -> str:
     """The plan as text: a row for each rule, dearest first, the totals, the time it all takes."""
-    rules: dict[str, list[Cost]] = defaultdict(list)
-    for job, cost in zip(jobs, costs, strict=True):
-        rules[job.rule].append(cost)
-    order = sorted(
-        rules, key=lambda rule: (-_sum(rules[rule], "gpu_hours"), -_sum(rules[rule]), rule)
-    )
+
+    def dearness(rule: str) -> tuple[float, float, str]:
+        return -totals[rule].gpu_hours, -totals[rule].core_seconds, rule
+
+    counts = Counter(job.rule for job in jobs)
+    totals = {rule: total_cost([job for job in jobs if job.rule == rule], costs) for rule in counts}
+    order = sorted(totals, key=dearness)
+    counts["all"], totals["all"] = len(jobs), total_cost(jobs, costs)
+    rows = [
+        (
+            rule,
+            str(counts[rule]),
+            _digits(totals[rule].core_seconds / 3600),
+            _digits(totals[rule].gpu_hours),
+            _digits(totals[rule].memory_mb),
+            _size(totals[rule].download_mb),
+            _size(totals[rule].disk_mb),
+            costs.get(rule, UNKNOWN).source if rule != "all" else "",
+        )
+        for rule in (*order, "all")
+    ]
     head = ("rule", "jobs", "core h", "GPU h", "memory MB", "downloads", "disk", "known from")
-    lines = [head, *(_line(rule, rules[rule]) for rule in order)]
-    lines.append((*_line("all", costs)[:-1], ""))
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    text = "\n".join(
-        "  ".join(
-            [line[0].ljust(widths[0]), *map(str.rjust, line[1:-1], widths[1:]), line[-1]]
-        ).rstrip()
-        for line in lines
-    )
+    aligned = ("left", *["right"] * 6, "left")
+    table = tabulate(rows, head, tablefmt="plain", colalign=aligned, disable_numparse=True)
     hours = wall_seconds(jobs, costs, cores, gpus) / 3600
     beside = f" and {gpus} GPU{'s' * (gpus > 1)}" if gpus else ""
-    return f"{text}\n\nScale {scale}: about {_digits(hours)} h on {cores} cores{beside}."
-
-
-def _sum(costs: Iterable[Cost], name: str = "core_seconds") -> float:
-    return sum(getattr(cost, name) for cost in costs)
-
-
-def _line(rule: str, costs: Sequence[Cost]) -> tuple[str, ...]:
-    sources = Counter(cost.source for cost in costs)
-    labels = [
-        f"{count} by {source}" if len(sources) > 1 else source for source, count in sources.items()
-    ]
-    return (
-        rule,
-        str(len(costs)),
-        _digits(_sum(costs) / 3600),
-        _digits(_sum(costs, "gpu_hours")),
-        _digits(max((cost.memory_mb for cost in costs), default=0.0)),
-        _size(_sum(costs, "download_mb")),
-        _size(_sum(costs, "disk_mb")),
-        "; ".join(labels),
-    )
+    return f"{table}\n\nScale {scale}: about {_digits(hours)} h on {cores} cores{beside}."
 
 
 def _size(megabytes: float) -> str:
