@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from triptych.apps import doctor, init, plan, policy, results
+from triptych.apps import doctor, init, plan, policy
 from triptych.apps.pictures import commands as pictures
 from triptych.apps.sounds import commands as sounds
 from triptych.core.errors import InputError, error_message, printable
@@ -109,7 +109,7 @@ def _parser() -> argparse.ArgumentParser:
         required=True,
         help=argparse.SUPPRESS,
     )
-    for app in (pictures, sounds, policy, init, plan, results, doctor):
+    for app in (pictures, sounds, policy, init, plan, doctor):
         app.add_commands(commands)
     parser.description = DESCRIPTION.format(commands=_grouped(commands.choices))
     return parser

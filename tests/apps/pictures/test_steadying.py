@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from triptych.apps.pictures import STEADY
-from triptych.apps.pictures.steadying import Steadied
+from triptych.apps.pictures.network_stylizer import Steadied
 from triptych.style.video.flicker import Flicker
 
 

@@ -13,8 +13,15 @@ from small_sounds import write_sound
 from stops import StopAfter
 
 from triptych.apps.sounds.adapting.adapting import SETTINGS, learnt
-from triptych.apps.sounds.adapting.held_out import HeldOut, as_text, verdict
-from triptych.apps.sounds.adapting.recordings import Recording, read_pairs, recordings_of, split
+from triptych.apps.sounds.adapting.recordings import (
+    HeldOut,
+    Recording,
+    as_text,
+    read_pairs,
+    recordings_of,
+    split,
+    verdict,
+)
 from triptych.apps.sounds.commands import ADAPTED
 from triptych.apps.sounds.search.index import Entry, Index
 from triptych.apps.sounds.search.query import Searcher, best_hits

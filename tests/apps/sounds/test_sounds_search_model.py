@@ -73,7 +73,7 @@ def test_the_text_side_beside_an_index_says_what_pytorch_says(kind, tmp_path):
     from audio_small_models import write_text
 
     from triptych.apps.sounds.search.embedder import write_text_side
-    from triptych.apps.sounds.search.text_side import TextSide, says_model
+    from triptych.apps.sounds.search.text_side import TextSide, digest_of_model
     from triptych.audio.models.sentences import SentenceEncoder
 
     write_text(tmp_path / "scratch", CAPTIONS, kind, 32, 90, layers=2, heads=4)
@@ -90,7 +90,7 @@ def test_the_text_side_beside_an_index_says_what_pytorch_says(kind, tmp_path):
     torch.manual_seed(0)
     model = Model().eval()
     write_text_side(model, "abc", tmp_path / "i.text")
-    assert says_model(tmp_path / "i.text") == "abc"
+    assert digest_of_model(tmp_path / "i.text") == "abc"
     assert not list(tmp_path.glob(".partial*"))
     sounds = np.random.default_rng(0).standard_normal((200, 16)).astype(np.float32)
     for text in TEXTS:

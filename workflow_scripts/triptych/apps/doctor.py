@@ -1,4 +1,4 @@
-"""The console command `triptych doctor`: what works on this machine, what won't, what to do."""
+"""The console commands that check: `triptych doctor` this machine, `verify` a run's results."""
 
 import argparse
 import os
@@ -22,6 +22,11 @@ DESCRIPTION = """\
 Look at this machine: Python, cores, memory, disk, cache and GPU. What works, what won't, and what
 to do. Ends with 1 where something won't. Whether downloads answer, a run's first job says.
 """
+VERIFY = """\
+Compare results with their manifest.json, which a whole run leaves last: every output and source by
+its hash, every job's record, and what lies there of other runs. Ends with 1 when something differs.
+Run it where snakemake ran.
+"""
 DISK_GB = {"the environment": 7, "the demo": 3, "config/paper.yaml": 2000}
 MEMORY_GB = {"the demo": 4, "config/paper.yaml": 32}
 UNQUOTED = re.compile(r"""[\s'"()&;<>|$`\\*?\[\]#~!{}:]""")
@@ -42,7 +47,7 @@ class Finding(NamedTuple):
 
 
 def python() -> Finding:
-    """The interpreter."""
+    """Whether jobs can start the interpreter from its path."""
     interpreter = f"{platform.python_version()} in {sys.prefix}"
     if wrong := UNQUOTED.search(sys.prefix):
         do = f"clone into a folder without {wrong[0]!r} in its path, and make setup there"
@@ -109,9 +114,18 @@ def gpu() -> Finding:
 
 
 def add_commands(commands: Any) -> None:
-    """Add the command to the subparsers of `triptych`."""
+    """Add the commands to the subparsers of `triptych`."""
     summary = "say what works on this machine, and what to do"
     command(commands, "doctor", _doctor, summary, DESCRIPTION)
+    summary = "whether results/ is what the run made, whole and unedited"
+    verify = command(commands, "verify", _verify, summary, VERIFY)
+    verify.add_argument(
+        "results",
+        type=Path,
+        nargs="?",
+        default=Path("results"),
+        help="the results folder (default: results); below its prefix where a module made it",
+    )
 
 
 def _doctor(options: argparse.Namespace) -> int:
@@ -119,3 +133,20 @@ def _doctor(options: argparse.Namespace) -> int:
     for name, status, text, do in findings:
         print(f"{status:8} {name}: {text}" + (f"\n{'':9}-> {do}" if do else ""))
     return int(any(finding.status == FAILS for finding in findings))
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from triptych.report.manifest import read_manifest, verify
+
+    file = options.results / "manifest.json"
+    problems = verify(file, options.results / "provenance")
+    for problem in problems:
+        print(problem)
+    run = read_manifest(file)
+    changed = ", with changes" if run["commit"] and not run["clean"] else ""
+    print(
+        f"{len(run['outputs'])} files of {len(run['jobs'])} jobs, scale {run['scale']}, "
+        f"commit {run['commit'] or 'no commit'}{changed}: "
+        + (f"{len(problems)} differences" if problems else "all as it was made")
+    )
+    return 1 if problems else 0

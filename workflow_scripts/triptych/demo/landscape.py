@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 SHORE = 0.66
-"""Of the height, from above, where the lake begins."""
+"""Where the lake begins, as a share of the height from the top."""
 FINEST = 3.0
 """Pixels between two random numbers of the finest octave, at least."""
 RANGES = (

@@ -25,3 +25,8 @@ def shipped_styles(root: Path = SOURCE) -> list[str]:
             header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
         names += json.loads(header["__metadata__"]["network"])["record"]["styles"]
     return names
+
+
+def unfinished_folder(output: Path) -> Path:
+    """Where a stopped call of --optimize leaves its states, beside its result or folder."""
+    return output.resolve().with_name(f"{output.resolve().name}.unfinished")

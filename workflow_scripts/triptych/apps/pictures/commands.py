@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from triptych.apps import NOT_USED, add_device, add_quiet, command, output_path, show_progress
-from triptych.apps.pictures import EVALUATIONS, STEADY, shipped_paintings, shipped_styles
+from triptych.apps.pictures import (
+    EVALUATIONS,
+    STEADY,
+    shipped_paintings,
+    shipped_styles,
+    unfinished_folder,
+)
 from triptych.core.errors import InputError, positive
 
 DESCRIPTION = (
@@ -154,14 +160,13 @@ def _stylize(options: argparse.Namespace) -> int:
             raise InputError(f"{name} is missing; see triptych stylize --help")
     if options.evaluations and not options.optimize:
         raise InputError("--evaluations needs --optimize: a trained network ignores it")
-    from triptych.apps.pictures.unfinished import Unfinished
     from triptych.apps.pictures.work_list import work_list
 
     listed = work_list(
         options.inputs,
         options.output,
         overwrite=options.overwrite,
-        resumed=options.optimize and Unfinished(options.output).folder.is_dir(),
+        resumed=options.optimize and unfinished_folder(options.output).is_dir(),
     )
     items = listed.items
     if options.optimize and any(item.kind == "video" for item in items):

@@ -3,17 +3,18 @@
 import argparse
 import hashlib
 import logging
+import shutil
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from triptych.apps import chosen_device
-from triptych.apps.pictures import EVALUATIONS
+from triptych.apps.pictures import EVALUATIONS, unfinished_folder
 from triptych.apps.pictures.catalogue import backbone_file, painting_file
 from triptych.apps.pictures.stylizer import Stylizer
-from triptych.apps.pictures.unfinished import Unfinished
 from triptych.apps.pictures.work_list import Item
+from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import choose_precision
 from triptych.core.errors import InputError
 from triptych.core.files import sha256_of
@@ -59,6 +60,30 @@ Size = tuple[int, int]
 """Height and width in pixels."""
 
 logger = logging.getLogger(__name__)
+
+
+class Unfinished:
+    """The states of one call's images, in a folder beside its result or folder of results.
+
+    Each is named by a digest of all that its result follows from, and goes when the call ends.
+    """
+
+    def __init__(self, output: Path) -> None:
+        self.folder = unfinished_folder(output)
+        self._used: list[Path] = []
+
+    def checkpoint(self, fingerprint: str) -> Checkpoint:
+        """The checkpoint of an image."""
+        folder = self.folder / fingerprint[:16]
+        self._used.append(folder)
+        return Checkpoint(folder, fingerprint)
+
+    def remove(self) -> None:
+        """Remove this call's states, and the folder where no other call has one there."""
+        for path in self._used:
+            shutil.rmtree(path, ignore_errors=True)
+        if self.folder.is_dir() and not any(self.folder.iterdir()):
+            self.folder.rmdir()
 
 
 class OptimisingStylizer(Stylizer):

@@ -9,6 +9,7 @@ from typing import Literal
 
 from PIL import Image
 
+from triptych.apps.pictures import unfinished_folder
 from triptych.core.errors import InputError, error_message
 from triptych.core.files import PARTIAL, Results, clear_partial, is_hidden, not_a_file
 from triptych.style.data.image_files import FORMATS, NOT_READ, RAW, READ, SUFFIXES, is_image
@@ -150,7 +151,7 @@ def _expanded(entry: Path, output: Path, listed: WorkList) -> Iterator[Path]:
     except OSError as problem:
         listed.left_out.append((entry, f"the folder cannot be read ({problem.strerror})"))
         return
-    unsaid = {output.resolve(), output.resolve().with_name(f"{output.name}.unfinished")}
+    unsaid = {output.resolve(), unfinished_folder(output)}
     for path in paths:
         if is_hidden(Path(path.name)) or path.name.lower() in SYSTEM_FILES:
             continue

@@ -188,7 +188,7 @@ def _updated(options: argparse.Namespace, folder: Path, path: Path, paths: Seque
     """Bring an index up to date with the files of a folder; return the exit code."""
     from triptych.apps.sounds.search.index import read_index, write_index
     from triptych.apps.sounds.search.indexing import update_index
-    from triptych.apps.sounds.search.text_side import says_model, text_folder
+    from triptych.apps.sounds.search.text_side import digest_of_model, text_folder
     from triptych.apps.sounds.search.trained import caution, segment_seconds
     from triptych.core.stopping import StopRequest
 
@@ -225,7 +225,7 @@ def _updated(options: argparse.Namespace, folder: Path, path: Path, paths: Seque
     if update.stopped:
         print(f"stopped by {update.stopped}; run it again to resume", file=sys.stderr)
         return 130
-    if says_model(text_folder(path)) != sha256:
+    if digest_of_model(text_folder(path)) != sha256:
         embedder().write_text(sha256, text_folder(path))
     return 2 if index.problems else 0
 
@@ -305,7 +305,7 @@ def _adapt(options: argparse.Namespace) -> int:
         raise InputError(f"{to} exists: choose another place with -o, or remove it")
     show_progress(options)
     from triptych.apps.sounds.adapting.adapting import adapt  # imports PyTorch
-    from triptych.apps.sounds.adapting.held_out import as_text, verdict
+    from triptych.apps.sounds.adapting.recordings import as_text, verdict
     from triptych.apps.sounds.search.trained import named_model
     from triptych.core.stopping import Stopped, StopRequest
 

@@ -15,8 +15,14 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from triptych.apps.sounds.adapting.held_out import HeldOut, Maps
-from triptych.apps.sounds.adapting.recordings import Recording, read_pairs, recordings_of, split
+from triptych.apps.sounds.adapting.recordings import (
+    HeldOut,
+    Maps,
+    Recording,
+    read_pairs,
+    recordings_of,
+    split,
+)
 from triptych.apps.sounds.search.embedder import Embedder
 from triptych.apps.sounds.search.index import Index, read_index, write_index
 from triptych.apps.sounds.search.indexing import update_index

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from triptych.apps.sounds.search.index import Index, index_path, read_index
-from triptych.apps.sounds.search.text_side import TextSide, says_model, text_folder
+from triptych.apps.sounds.search.text_side import TextSide, digest_of_model, text_folder
 from triptych.apps.sounds.search.trained import caution
 from triptych.core.errors import InputError, printable
 from triptych.core.files import not_a_file, sha256_of
@@ -111,7 +111,7 @@ class Searcher:
     """Answers queries to an index, whose text side is read at the first text."""
 
     def __init__(self, place: Path) -> None:
-        """given: the index, or the folder that it lies in. Raises InputError."""
+        """place: the index, or the folder that it lies in. Raises InputError."""
         self.path = index_path(place)
         if not self.path.exists():
             raise InputError(f"there is no index {self.path}: make one with triptych index FOLDER")
@@ -121,7 +121,7 @@ class Searcher:
     @cached_property
     def _text_side(self) -> TextSide:
         folder = text_folder(self.path)
-        if says_model(folder) != self.index.model_sha256:
+        if digest_of_model(folder) != self.index.model_sha256:
             raise InputError(
                 f"{folder} does not hold the text side of the index's model: run triptych index "
                 f"{self.index.root} again, which writes it"

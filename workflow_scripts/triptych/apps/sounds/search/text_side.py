@@ -25,7 +25,7 @@ def text_folder(index: Path) -> Path:
     return index.with_suffix(".text")
 
 
-def says_model(folder: Path) -> str | None:
+def digest_of_model(folder: Path) -> str | None:
     """SHA-256 of the weights of the model whose text side lies in a folder; None for no folder."""
     try:
         table = json.loads((folder / TABLE).read_text(encoding="utf-8"))
