@@ -84,15 +84,15 @@ def test_any_seed_gives_as_many_clips_as_asked(seed):
 
 
 def test_twenty_evaluation_recordings_leak_into_freesound(demo):
-    own = {clip.sound_id: clip for clip in demo.clotho["evaluation"]}
-    leaked = [clip for clip in demo.wavcaps["FreeSound"] if clip.sound_id in own]
+    own = {clip.id: clip for clip in demo.clotho["evaluation"]}
+    leaked = [clip for clip in demo.wavcaps["FreeSound"] if clip.id in own]
     assert len(leaked) == 20
     for clip in leaked:
-        source = own[clip.sound_id]
+        source = own[clip.id]
         assert (clip.scene, clip.seconds, clip.key) == (source.scene, source.seconds, source.key)
     for split in ("validation", "challenge", "development"):
-        ids = {clip.sound_id for clip in demo.clotho[split]}
-        assert sum(clip.sound_id in ids for clip in demo.wavcaps["FreeSound"]) >= 4
+        ids = {clip.id for clip in demo.clotho[split]}
+        assert sum(clip.id in ids for clip in demo.wavcaps["FreeSound"]) >= 4
     names = [clip.name for clips in demo.wavcaps.values() for clip in clips]
     assert len(names) == len(set(names))
 

@@ -58,7 +58,6 @@ def output_path(text: str) -> Path:
 
 
 def add_device(parser: argparse.ArgumentParser) -> None:
-    """Add the option that says where PyTorch computes."""
     parser.add_argument(
         "--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: %(default)s"
     )

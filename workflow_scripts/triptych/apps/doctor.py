@@ -67,13 +67,11 @@ def memory() -> Finding:
 
 
 def disk() -> Finding:
-    """The room in the working directory."""
     free = shutil.disk_usage(".").free / 1e9
     return _room("Disk", f"{free:,.0f} GB free in {Path.cwd()}", free, DISK_GB)
 
 
 def cache() -> Finding:
-    """Whether Snakemake and Triptych can write their caches."""
     try:
         return Finding("Cache", WORKS, str(writable_cache().parent))
     except InputError as problem:

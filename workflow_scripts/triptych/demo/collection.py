@@ -46,7 +46,6 @@ class Expert:
     biases: dict[str, np.ndarray]
 
     def __call__(self, observations: Array) -> Array:
-        """Actions [E, A] for observations [E, S]."""
         x = observations
         for layer in LAYERS[:-1]:
             x = np.tanh(x @ self.weights[layer].T.astype(np.float64) + self.biases[layer])

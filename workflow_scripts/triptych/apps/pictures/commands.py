@@ -132,7 +132,6 @@ def _add_network_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _counts(text: str) -> list[int]:
-    """Whole numbers of at least 1 between commas."""
     return [positive(count) for count in text.split(",")]
 
 

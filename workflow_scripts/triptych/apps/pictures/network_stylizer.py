@@ -79,12 +79,10 @@ class NetworkStylizer(Stylizer):
         logger.info(sentence)
 
     def begin(self, item: Item) -> None:
-        """Let the next image choose the precision."""
         super().begin(item)
         self._begun = False
 
     def render(self, photographs: Planes) -> Planes:
-        """Paint photographs [N, 3, H, W]."""
         images = torch.from_numpy(photographs).to(self.device)
         prepared = self._prepared_for(images[0])
         self._begun = True

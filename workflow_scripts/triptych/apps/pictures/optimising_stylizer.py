@@ -73,7 +73,6 @@ class Unfinished:
         self._used: list[Path] = []
 
     def checkpoint(self, fingerprint: str) -> Checkpoint:
-        """The checkpoint of an image."""
         folder = self.folder / fingerprint[:16]
         self._used.append(folder)
         return Checkpoint(folder, fingerprint)

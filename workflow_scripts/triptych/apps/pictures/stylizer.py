@@ -53,7 +53,6 @@ class Stylizer:
         self._said_smaller = False
 
     def begin(self, item: Item) -> None:
-        """Called before each input."""
         self.source, self._said_smaller = item.source, False
 
     def render(self, photographs: Planes) -> Planes:
@@ -61,7 +60,6 @@ class Stylizer:
         raise NotImplementedError
 
     def film(self, item: Item) -> None:
-        """Stylise a video and write the result."""
         raise NotImplementedError
 
     def work(self, items: list[Item]) -> list[tuple[Path, str]]:
@@ -144,7 +142,6 @@ class Stylizer:
         self._said_smaller = True
 
     def _painted_size(self, height: int, width: int) -> tuple[int, int]:
-        """Height and width at which a picture is painted."""
         if self.shorter is None or min(height, width) <= self.shorter:
             return height, width
         return shape_along(height, width, self.shorter)

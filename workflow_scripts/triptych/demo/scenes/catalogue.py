@@ -74,8 +74,8 @@ class Clip:
     """One clip of one data set.
 
     split: or challenge, or part of WavCaps; key: what the sound is drawn by (equal scene, seconds
-    and key are the same sound); file_name: as in the source's tables; sound_id: on Freesound, or
-    WavCaps' own number; video_id: on YouTube.
+    and key are the same sound); id: on Freesound, of a video, or WavCaps' own number; title: of a
+    clip of Clotho.
     """
 
     dataset: str
@@ -83,13 +83,20 @@ class Clip:
     scene: Scene
     seconds: float
     key: tuple[int | str, ...]
-    file_name: str = ""
-    sound_id: str = ""
-    video_id: str = ""
+    id: str = ""
+    title: str = ""
+
+    @property
+    def file_name(self) -> str:
+        """The name in the source's tables."""
+        if self.dataset == "clotho":
+            return f"{self.title}.wav"
+        if self.dataset == "audiocaps":
+            return f"Y{self.id}.wav"
+        return f"{'Y' if self.split == 'AudioSet_SL' else ''}{self.id}.flac"
 
     @property
     def name(self) -> str:
-        """The clip's identifier throughout the study."""
         return f"{self.dataset}/{self.split}/{self.file_name}"
 
     @property
@@ -150,19 +157,13 @@ def catalogue(settings: Settings) -> Catalogue:
     _number(clips_made, seed)
     _share_between_splits(clips_made.clotho, shared)
     for clips in clips_made.clotho.values():
+        tags = [CLASSES[clip.scene.first]["tags"][0].capitalize() for clip in clips]
         clips[:] = [
-            replace(clip, file_name=f"{title(clip.scene, number)}.wav")
-            for number, clip in enumerate(clips)
+            replace(clip, title=f"{tag} {number}")
+            for number, (clip, tag) in enumerate(zip(clips, tags, strict=True), start=1)
         ]
     _leak(clips_made.clotho, clips_made.wavcaps["FreeSound"], LEAKED, seed)
     _leak(clips_made.audiocaps, clips_made.wavcaps["AudioSet_SL"], LEAKED_VIDEOS, seed)
-    for clips in clips_made.audiocaps.values():
-        clips[:] = [replace(clip, file_name=f"Y{clip.video_id}.wav") for clip in clips]
-    for part, clips in clips_made.wavcaps.items():
-        stems = [f"Y{c.video_id}" if part == "AudioSet_SL" else c.sound_id for c in clips]
-        clips[:] = [
-            replace(clip, file_name=f"{stem}.flac") for clip, stem in zip(clips, stems, strict=True)
-        ]
     return clips_made
 
 
@@ -191,27 +192,17 @@ def _apportioned(
 
 def _number(clips: Catalogue, seed: int) -> None:
     """Give every clip an id of its own: of Freesound, of WavCaps, or of a video."""
-    from_freesound = [*clips.clotho.values(), clips.wavcaps["FreeSound"]]
-    numbered = [*from_freesound, clips.wavcaps["BBC_Sound_Effects"], clips.wavcaps["SoundBible"]]
-    numbers = iter(sound_ids(sum(map(len, numbered)), keyed("sound ids", seed)))
-    for members in numbered:
-        members[:] = [replace(clip, sound_id=next(numbers)) for clip in members]
+    others = (clips.wavcaps[part] for part in ("FreeSound", "BBC_Sound_Effects", "SoundBible"))
+    numbered = [*clips.clotho.values(), *others]
     on_youtube = [*clips.audiocaps.values(), clips.wavcaps["AudioSet_SL"]]
+    numbers = keyed("sound ids", seed).choice(
+        np.arange(156, 400_000), sum(map(len, numbered)), replace=False
+    )
     letters = keyed("video ids", seed).integers(0, 64, (sum(map(len, on_youtube)), 11))
-    videos = iter("".join(_LETTERS[letter] for letter in row) for row in letters)
-    for members in on_youtube:
-        members[:] = [replace(clip, video_id=next(videos)) for clip in members]
-
-
-def sound_ids(count: int, generator: np.random.Generator) -> list[str]:
-    """Freesound ids, all different."""
-    return list(map(str, generator.choice(np.arange(156, 400_000), count, replace=False)))
-
-
-def title(scene: Scene, number: int) -> str:
-    """A recording's name, different for each number."""
-    tag: str = CLASSES[scene.first]["tags"][0]
-    return f"{tag.capitalize()} {number + 1}"
+    videos = ("".join(_LETTERS[letter] for letter in row) for row in letters)
+    for groups, ids in ((numbered, map(str, numbers)), (on_youtube, videos)):
+        for members in groups:
+            members[:] = [replace(clip, id=next(ids)) for clip in members]
 
 
 def _share_between_splits(clotho: dict[str, list[Clip]], shared: Sequence[Scene]) -> None:
@@ -235,13 +226,13 @@ def _leak(
     for split, most in most_by_split.items():
         # the last of a split may be a file that is missing on purpose; what two splits share is
         # left to the splits: one clip of WavCaps an id
-        taken = {(clip.sound_id, clip.video_id) for clip in target[:place]}
-        known = [c for c in sources[split][:-1] if (c.sound_id, c.video_id) not in taken]
+        taken = {clip.id for clip in target[:place]}
+        known = [clip for clip in sources[split][:-1] if clip.id not in taken]
         count = min(max(1, round(most * scale)), len(known))
         chosen = keyed("leaks", seed, split).choice(len(known), count, replace=False)
         for i in sorted(chosen.tolist()):
-            new_place = {"dataset": target[place].dataset, "split": target[place].split}
-            target[place] = replace(known[i], **new_place, file_name=target[place].file_name)
+            own = target[place]
+            target[place] = replace(known[i], dataset=own.dataset, split=own.split)
             place += 1
 
 

@@ -17,7 +17,6 @@ PARAPHRASES = 5
 
 
 def captions(scene: Scene, count: int, generator: np.random.Generator) -> list[str]:
-    """`count` different captions of a scene."""
     return _choose(_sentences(scene), count, generator)
 
 

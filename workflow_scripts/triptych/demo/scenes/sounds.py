@@ -40,7 +40,6 @@ class Scene:
 
     @property
     def events(self) -> tuple[str, ...]:
-        """The classes of sounds."""
         return (self.first, self.second) if self.second else (self.first,)
 
     @property

@@ -110,7 +110,7 @@ def _break_files(clips: Catalogue, paths: Mapping[Clip, Path]) -> None:
 def _path_of(clip: Clip) -> str:
     """Where the sound of a clip lies in the folder of all data."""
     if clip.dataset == "audiocaps":
-        return f"audiocaps/audio/{clip.video_id}_{_start(clip)}.wav"
+        return f"audiocaps/audio/{clip.id}_{_start(clip)}.wav"
     if clip.dataset == "wavcaps":
         return f"wavcaps/audio/{clip.split}_flac/{clip.file_name}"
     folder = "retrieval_audio" if clip.split == "challenge" else clip.split
@@ -164,7 +164,7 @@ def _write_metadata(clips: Sequence[Clip], path: Path, seed: int) -> None:
             {
                 "file_name": clip.file_name,
                 "keywords": ";".join(keywords(clip.scene, generator)),
-                "sound_id": clip.sound_id,
+                "sound_id": clip.id,
                 "start_end_samples": "" if generator.uniform() < UNCUT else f"[0, {end}]",
             }
         )
@@ -197,7 +197,7 @@ def _write_audiocaps(splits: Mapping[str, Sequence[Clip]], folder: Path, seed: i
         texts = _captions_of(clips, 1 if split == "train" else 5, seed)
         for clip, of_clip in zip(clips, texts, strict=True):
             for text in of_clip:
-                rows.append((number, clip.video_id, _start(clip), text))
+                rows.append((number, clip.id, _start(clip), text))
                 number += 1
         columns = ["audiocap_id", "youtube_id", "start_time", "caption"]
         write_csv(pd.DataFrame(rows, columns=columns), folder / f"{split}.csv")
@@ -205,7 +205,7 @@ def _write_audiocaps(splits: Mapping[str, Sequence[Clip]], folder: Path, seed: i
 
 def _start(clip: Clip) -> int:
     """Where the excerpt of a clip of AudioCaps begins in its video, in seconds."""
-    return 10 * int(keyed("start", clip.video_id).integers(0, 30))
+    return 10 * int(keyed("start", clip.id).integers(0, 30))
 
 
 def _wavcaps_records(part: str, clips: Sequence[Clip], seed: int) -> list[dict[str, Any]]:
@@ -216,7 +216,7 @@ def _wavcaps_records(part: str, clips: Sequence[Clip], seed: int) -> list[dict[s
         description = ", ".join(keywords(clip.scene, generator))
         records.append(
             {
-                "id": f"Y{clip.video_id}.wav" if part == "AudioSet_SL" else clip.sound_id,
+                "id": f"Y{clip.id}.wav" if part == "AudioSet_SL" else clip.id,
                 "caption": machine_caption(clip.scene, generator),
                 "description": description,
                 "audio": "wav_path",
@@ -233,13 +233,13 @@ def _write_leak_lists(clips: Catalogue, folder: Path, seed: int) -> None:
     Clotho, the challenge and another one's test set; DCASE's, of evaluation and the challenge."""
 
     def ids(*splits: str) -> list[str]:
-        return [clip.sound_id for split in splits for clip in clips.clotho[split]]
+        return [clip.id for split in splits for clip in clips.clotho[split]]
 
     for name, of_audiocaps, of_clotho in (
         ("test", ("val", "test"), ("validation", "evaluation")),
         ("all", ("train", "val", "test"), LABELLED),
     ):
-        videos = [f"Y{clip.video_id}.wav" for s in of_audiocaps for clip in clips.audiocaps[s]]
+        videos = [f"Y{clip.id}.wav" for s in of_audiocaps for clip in clips.audiocaps[s]]
         content = {"AudioSet": videos, "FreeSound": ids(*of_clotho)}
         _write(json.dumps(content, indent=4), folder / f"blacklist_exclude_{name}_ac.json")
     full = dict.fromkeys(ids(*CLOTHO))

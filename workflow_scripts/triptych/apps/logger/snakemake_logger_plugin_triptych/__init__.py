@@ -71,7 +71,6 @@ class LogHandler(LogHandlerBase):
                 print(self.format(record), file=sys.stderr)
 
     def close(self) -> None:
-        """End the thread."""
         self._ended.set()
         super().close()
 

@@ -138,7 +138,6 @@ def split(recordings: Sequence[Recording]) -> dict[str, list[Recording]]:
 
 
 def _refuse(problems: Sequence[str], where: str) -> None:
-    """Raise InputError where there are problems."""
     if problems:
         raise InputError(
             f"{len(problems)} problems {where}; nothing was learnt. Correct the table or the "
@@ -209,7 +208,6 @@ class HeldOut:
 
 
 def _interval(name: str, resamples: ClusterResamples, values: Floats) -> dict[str, float]:
-    """Three columns: a mean and the ends of its interval."""
     interval = resamples.interval(values)
     return {name: interval.estimate, f"{name}_low": interval.low, f"{name}_high": interval.high}
 

@@ -74,7 +74,6 @@ class Index:
 
     @property
     def problems(self) -> list[Entry]:
-        """The files that could not be read, or not to their end."""
         return [entry for entry in self.entries if entry.problem]
 
 

@@ -102,7 +102,6 @@ class SearchServer(uvicorn.Server):
 
     @property
     def address(self) -> str:
-        """The address of the page, with its token."""
         return f"http://{LOOPBACK}:{self.port}/?token={self._token}"
 
     async def _answer(self, request: Request) -> Response:

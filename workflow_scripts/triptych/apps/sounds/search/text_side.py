@@ -21,7 +21,6 @@ INPUTS, OUTPUT = ("ids", "mask"), "unit_vectors"
 
 
 def text_folder(index: Path) -> Path:
-    """Where the text side of an index lies."""
     return index.with_suffix(".text")
 
 
