@@ -20,7 +20,7 @@ import warm
 import yaml
 
 from triptych.apps.sounds.search.index import NAME
-from triptych.apps.sounds.search.text_side import text_folder
+from triptych.apps.sounds.search.trained import text_folder
 from triptych.core.config import read_config
 from triptych.rl.algorithms.bcq import Bcq
 from triptych.rl.networks.algorithm import Widths

@@ -20,7 +20,7 @@ import yaml
 from tiny_checkout import copy_checkout
 
 from triptych.apps.sounds.search.index import NAME as INDEX
-from triptych.apps.sounds.search.text_side import text_folder
+from triptych.apps.sounds.search.trained import text_folder
 from triptych.cli import _parser
 from triptych.core.config import check_config, completed, read_config
 

@@ -9,7 +9,7 @@ from audio_small_models import write_text
 from safetensors.torch import load_file
 
 from triptych.apps.sounds.search.embedder import write_text_side
-from triptych.apps.sounds.search.text_side import NETWORK, TextSide
+from triptych.apps.sounds.search.trained import NETWORK, TextSide
 from triptych.audio.models import minilm
 from triptych.audio.models.audio_encoders.statistics import Settings as StatisticsSettings
 from triptych.audio.models.retrieval import RetrievalModel, load_model, save_model

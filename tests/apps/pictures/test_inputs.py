@@ -192,13 +192,6 @@ def test_a_network_that_gives_no_numbers_writes_nothing(monkeypatch, capsys):
     assert list(Path("out").iterdir()) == []
 
 
-def test_progress_counts_what_was_painted_alone(capsys):
-    Path("empty.png").touch()
-    assert stylize("empty.png", "-o", "out") == 2
-    said = capsys.readouterr().err
-    assert "stylised: 0 of 1 inputs" in said and "1 of 1" not in said
-
-
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_leaves_no_temporary_file(number):
     with av.open("long.mp4", "w") as container:

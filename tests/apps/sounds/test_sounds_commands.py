@@ -183,12 +183,6 @@ def test_a_model_of_computed_sounds_alone_is_told_where_one_searches(sounds, tmp
     assert not capsys.readouterr().err
 
 
-def test_where_nothing_is_new_no_model_is_loaded(sounds, weights, model):
-    triptych("index", sounds, "--model", weights)
-    assert triptych("index", sounds) == 0
-    assert len(model) == 1
-
-
 def test_another_model_is_refused_until_the_index_is_rebuilt(sounds, weights, tmp_path, model):
     other = write_weights(tmp_path / "other", b"two")
     triptych("index", sounds, "--model", weights)

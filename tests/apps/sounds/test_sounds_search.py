@@ -118,13 +118,6 @@ def test_the_last_segment_ends_with_the_sound_and_an_encoders_padding_is_left_ou
     assert cut(samples[:0], 4.0) == []
 
 
-def test_an_event_in_the_last_second_is_found(tmp_path):
-    quiet = np.zeros(32000 * 10, np.float32)
-    soundfile.write(tmp_path / "late.wav", np.concatenate([quiet, tone("high", 0.9, 32000)]), 32000)
-    index, _, model = update(tmp_path)
-    assert best_hits(index, model.text("high"), 1)[0].score > 0.99
-
-
 def test_what_is_no_named_kind_is_probed_and_what_is_not_read_is_counted(folder, caplog):
     caplog.set_level("INFO")
     samples = rising(0, 2, 48_000)
@@ -257,22 +250,6 @@ def test_linked_folders_are_followed_once_and_circles_are_not_walked(folder, tmp
     (folder / "nowhere").symlink_to(tmp_path / "absent")
     own = ["UPPER.MP3", "a low one.wav", "deep/er/high.flac", "middle.ogg"]
     assert sound_files(folder) == sorted([*own, "again/more/x.wav"])
-
-
-def test_an_interrupted_indexing_keeps_what_was_done_and_goes_on(folder):
-    asked = []
-
-    def stop():
-        asked.append(1)
-        return "SIGINT" if len(asked) > 4 else None
-
-    index, told, _ = update(folder, stop=stop)
-    assert told.stopped == "SIGINT" and 0 < len(index.entries) < 4
-    again, told, model = update(folder, index)
-    assert told.stopped is None and len(model.heard) == 4 - len(index.entries)
-    whole, _, _ = update(folder)
-    assert paths(again) == paths(whole)
-    assert np.array_equal(again.embeddings, whole.embeddings)
 
 
 def test_an_index_is_what_was_written(folder):

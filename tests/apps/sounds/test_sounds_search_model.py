@@ -73,7 +73,7 @@ def test_the_text_side_beside_an_index_says_what_pytorch_says(kind, tmp_path):
     from audio_small_models import write_text
 
     from triptych.apps.sounds.search.embedder import write_text_side
-    from triptych.apps.sounds.search.text_side import TextSide, digest_of_model
+    from triptych.apps.sounds.search.trained import TextSide, digest_of_model
     from triptych.audio.models.sentences import SentenceEncoder
 
     write_text(tmp_path / "scratch", CAPTIONS, kind, 32, 90, layers=2, heads=4)

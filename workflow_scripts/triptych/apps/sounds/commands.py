@@ -188,8 +188,12 @@ def _updated(options: argparse.Namespace, folder: Path, path: Path, paths: Seque
     """Bring an index up to date with the files of a folder; return the exit code."""
     from triptych.apps.sounds.search.index import read_index, write_index
     from triptych.apps.sounds.search.indexing import update_index
-    from triptych.apps.sounds.search.text_side import digest_of_model, text_folder
-    from triptych.apps.sounds.search.trained import caution, segment_seconds
+    from triptych.apps.sounds.search.trained import (
+        caution,
+        digest_of_model,
+        segment_seconds,
+        text_folder,
+    )
     from triptych.core.stopping import StopRequest
 
     earlier = None if options.rebuild or not path.exists() else read_index(path)

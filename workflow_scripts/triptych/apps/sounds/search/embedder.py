@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from triptych.apps.sounds.search.text_side import INPUTS, NETWORK, OUTPUT, TABLE, TOKENIZER
+from triptych.apps.sounds.search.trained import INPUTS, NETWORK, OUTPUT, TABLE, TOKENIZER
 from triptych.audio.embedding import BATCH_SECONDS, embed_captions, embed_clips
 from triptych.audio.models.retrieval import load_model
 from triptych.core.device import choose_device

@@ -1,6 +1,6 @@
 """The index of a folder of sounds: an embedding of each segment of each file, in one .npz file.
 
-Beside it lies the model's text side (`text_side.py`). No pickles. Embeddings are float16.
+Beside it lies the model's text side (`trained.py`). No pickles. Embeddings are float16.
 """
 
 import json

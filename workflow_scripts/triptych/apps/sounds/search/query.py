@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from triptych.apps.sounds.search.index import Index, index_path, read_index
-from triptych.apps.sounds.search.text_side import TextSide, digest_of_model, text_folder
-from triptych.apps.sounds.search.trained import caution
+from triptych.apps.sounds.search.trained import TextSide, caution, digest_of_model, text_folder
 from triptych.core.errors import InputError, printable
 from triptych.core.files import not_a_file, sha256_of
 
