@@ -77,7 +77,6 @@ def test_the_command_knows_every_rule_of_the_papers_graph(warm_python, monkeypat
     said = capsys.readouterr().out
     assert "unknown" not in said and f"\n{'all':<10}" in said and "Scale paper: about" in said
     (hours,) = re.findall(r"about ([\d.]+) h on 8 cores and 1 GPU", said)
-    (beyond,) = re.findall(r"With config/beyond\.yaml: .*, (\d+) GPU h,", said)
-    assert 30 < float(hours) < int(beyond) / 2
+    assert float(hours) > 30
     (line,) = re.findall(r"rl-ours-shuffled: no\..*", said)
     assert "config/beyond.yaml" in line

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from random_networks import network
@@ -118,32 +117,6 @@ def test_strokes_are_as_large_against_the_photograph_as_in_the_painting(here, ca
     assert "120x96 pixels, painted at 40x32" in capsys.readouterr().err
     assert apart(reduced("--style-scale", "0.3333"), as_large) < 0.005
     assert "painted at" not in capsys.readouterr().err
-
-
-def write_clip(frames: int) -> None:
-    """A film of 48x32 pixels, each frame of one grey: clip.mp4."""
-    av = pytest.importorskip("av")
-    with av.open("clip.mp4", "w") as container:
-        stream = container.add_stream("libx264", rate=10)
-        stream.width, stream.height, stream.pix_fmt = 48, 32, "yuv420p"
-        for k in range(frames):
-            frame = np.full((32, 48, 3), 255 * k // frames, np.uint8)
-            container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, format="rgb24")))
-        container.mux(stream.encode(None))
-
-
-def test_that_an_input_is_painted_smaller_is_said_once(here, capsys):
-    """A film of 20 frames goes through the network in three batches."""
-    write_clip(20)
-    save_network("small.safetensors", network(), {"painting_size": 20})
-    command = ["stylize", "clip.mp4", "in/a.png", "in/b.png", "--style", "small.safetensors"]
-    assert main([*command, "-o", "out", *EXACT]) == 0
-    said = [line for line in capsys.readouterr().err.splitlines() if "painted at" in line]
-    assert [line.split()[:2] for line in said] == [
-        ["clip.mp4:", "48x32"],
-        ["in/a.png:", "21x30"],
-        ["in/b.png:", "40x24"],
-    ]
 
 
 @pytest.mark.parametrize(

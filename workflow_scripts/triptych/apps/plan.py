@@ -80,7 +80,7 @@ def add_commands(commands: Any) -> None:
 
 
 def _plan(options: argparse.Namespace) -> int:
-    from triptych.scale import BEYOND, FILES, PAPER, nearest
+    from triptych.scale import nearest
 
     check_workflow(root := Path.cwd())
     if options.missing:
@@ -93,16 +93,6 @@ def _plan(options: argparse.Namespace) -> int:
     name = scale if scale == known else f"{scale}, whose jobs count as those of {known}"
     gpus = options.gpus if any(job.gpu for job in jobs) else 0
     print(page(jobs, read_costs(source / COSTS, known), name, options.cores, gpus))
-    if scale in (PAPER, BEYOND):
-        other = BEYOND if scale == PAPER else PAPER
-        jobs = planned_run(root, [source / file for file in FILES[other]]).jobs
-        word = "With" if other == BEYOND else "Without"
-        total = total_cost(jobs, read_costs(source / COSTS, other))
-        print(
-            f"{word} config/beyond.yaml: {len(jobs)} jobs, "
-            f"{_digits(total.core_seconds / 3600)} core h, {_digits(total.gpu_hours)} GPU h, "
-            f"{_size(total.download_mb)} of downloads."
-        )
     print(claims_page(config, scale, source))
     return 0
 

@@ -62,29 +62,6 @@ Size = tuple[int, int]
 logger = logging.getLogger(__name__)
 
 
-class Unfinished:
-    """The states of one call's images, in a folder beside its result or folder of results.
-
-    Each is named by a digest of all that its result follows from, and goes when the call ends.
-    """
-
-    def __init__(self, output: Path) -> None:
-        self.folder = unfinished_folder(output)
-        self._used: list[Path] = []
-
-    def checkpoint(self, fingerprint: str) -> Checkpoint:
-        folder = self.folder / fingerprint[:16]
-        self._used.append(folder)
-        return Checkpoint(folder, fingerprint)
-
-    def remove(self) -> None:
-        """Remove this call's states, and the folder where no other call has one there."""
-        for path in self._used:
-            shutil.rmtree(path, ignore_errors=True)
-        if self.folder.is_dir() and not any(self.folder.iterdir()):
-            self.folder.rmdir()
-
-
 class OptimisingStylizer(Stylizer):
     """Version 1: each image is optimised towards a painting, coarse to fine."""
 
@@ -103,7 +80,9 @@ class OptimisingStylizer(Stylizer):
         self.backbone = backbone.to(self.device)
         self.finest = refining(self.choices)
         self.scales = scales(options.evaluations or EVALUATIONS)
-        self.unfinished = Unfinished(options.output)
+        self.unfinished = unfinished_folder(options.output)
+        self._states: list[Path] = []
+        """Checkpoints of this call's images, each named by a digest of all that it follows from."""
         self._origin = [sha256_of(path), *map(sha256_of, _sources()), torch.__version__]
         self._stop: Stop | None = None
         logger.info(f"{backbone.architecture.name} ({path})")
@@ -115,11 +94,14 @@ class OptimisingStylizer(Stylizer):
                 failures = super().work(items)
             except Stopped as stopped:
                 logger.warning(
-                    f"{stopped.reason}: {self.unfinished.folder} holds what was done; the same "
+                    f"{stopped.reason}: {self.unfinished} holds what was done; the same "
                     "command goes on from there, or delete it"
                 )
                 raise
-        self.unfinished.remove()
+        for state in self._states:
+            shutil.rmtree(state, ignore_errors=True)
+        if self.unfinished.is_dir() and not any(self.unfinished.iterdir()):
+            self.unfinished.rmdir()  # no other call has a state there
         return failures
 
     def render(self, photographs: Planes) -> Planes:
@@ -216,12 +198,14 @@ class OptimisingStylizer(Stylizer):
         """Run to the end, from where an earlier call of the same was killed."""
         assert self._stop is not None
         stop = self._stop
+        fingerprint = self._fingerprint(run, images)
+        self._states.append(self.unfinished / fingerprint[:16])
         loop = TrainingLoop(
             run,
             LoopSettings(
                 run.evaluations, ("evaluation", "evaluations"), save_seconds=SAVE_EVERY_SECONDS
             ),
-            self.unfinished.checkpoint(self._fingerprint(run, images)),
+            Checkpoint(self._states[-1], fingerprint),
             lambda: stop.reason,
         )
         loop.restore(self.device)
