@@ -71,6 +71,8 @@ examples:
   triptych index ~/sounds --model ~/sounds/triptych-model --rebuild
 """
 REINDEX = "run triptych index FOLDER with --model and its new place, or --rebuild for another model"
+SMALL = Path(__file__).resolve().parents[4] / "resources/audio/small"
+"""The model that the repository ships."""
 ADAPTED = "triptych-model"
 """Default name of the adapted model, in the folder of recordings."""
 
@@ -283,9 +285,9 @@ def _model_for(index: "Index | None", model: Path | None) -> tuple[Path, str]:
 
     Raises InputError if the index was made by another model.
     """
-    from triptych.apps.sounds.search.trained import checked_model, named_model
+    from triptych.apps.sounds.search.trained import checked_model
 
-    folder = Path(index.model) if index and model is None else named_model(model)
+    folder = Path(index.model) if index and model is None else _named_model(model)
     if index is None:
         return checked_model(folder)
     if not folder.is_dir():
@@ -299,6 +301,20 @@ def _model_for(index: "Index | None", model: Path | None) -> tuple[Path, str]:
     return folder, sha256
 
 
+def _named_model(model: Path | None) -> Path:
+    """The folder of the model that is asked for: a folder, clap, or small, the default.
+
+    Raises InputError where CLAP cannot be fetched.
+    """
+    if model and str(model) == "clap" and not model.exists():
+        from triptych.apps.sounds.search.clap import clap_folder
+
+        return clap_folder()
+    if model and (model.exists() or str(model) != "small"):
+        return model
+    return SMALL
+
+
 def _adapt(options: argparse.Namespace) -> int:
     if not options.folder.is_dir():
         raise InputError(f"{options.folder} is not a folder")
@@ -310,12 +326,11 @@ def _adapt(options: argparse.Namespace) -> int:
     show_progress(options)
     from triptych.apps.sounds.adapting.adapting import adapt  # imports PyTorch
     from triptych.apps.sounds.adapting.recordings import as_text, verdict
-    from triptych.apps.sounds.search.trained import named_model
     from triptych.core.stopping import Stopped, StopRequest
 
     try:
         scores = adapt(
-            named_model(options.model),
+            _named_model(options.model),
             options.pairs,
             options.folder.resolve(),
             to.absolute(),

@@ -19,11 +19,6 @@ from triptych.audio.models.text_files import clean_caption
 from triptych.core.errors import InputError
 from triptych.core.files import sha256_of
 
-CHECKOUT = Path(__file__).resolve().parents[5]
-SMALL = "small"
-"""The model that the repository ships, in resources/audio."""
-CLAP = "clap"
-"""LAION's model, fetched once."""
 CAUTION = (
     "The model has heard only computed sounds: of real recordings the first hit is often wrong."
 )
@@ -33,20 +28,6 @@ _HOW = (
 )
 NETWORK, TOKENIZER, TABLE = "text.onnx", "tokenizer.json", "text.json"
 INPUTS, OUTPUT = ("ids", "mask"), "unit_vectors"
-
-
-def named_model(model: Path | None) -> Path:
-    """The folder of the model that is asked for: a folder, clap, or small, the default.
-
-    Raises InputError where CLAP cannot be fetched.
-    """
-    if str(model) == CLAP and model and not model.exists():
-        from triptych.apps.sounds.search.clap import clap_folder
-
-        return clap_folder()
-    if model and (model.exists() or str(model) != SMALL):
-        return model
-    return CHECKOUT / "resources/audio" / SMALL
 
 
 def checked_model(folder: Path) -> tuple[Path, str]:
