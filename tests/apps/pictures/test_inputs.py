@@ -37,13 +37,12 @@ def stylize(*arguments: str) -> int:
     return main([*command, *arguments])
 
 
-def write_film(path: str, form: str = "mp4") -> None:
-    """A film of three frames of 32x32 pixels."""
+def write_film(path: str, form: str = "mp4", frames: int = 3, side: int = 32) -> None:
     with av.open(f"file:{path}", "w", format=form) as container:
         stream = container.add_stream("mpeg4", rate=10)
-        stream.width = stream.height = 32
-        for level in (0, 100, 200):
-            pixels = np.full((32, 32, 3), level, np.uint8)
+        stream.width = stream.height = side
+        for number in range(frames):
+            pixels = np.full((side, side, 3), 100 * number % 256, np.uint8)
             container.mux(stream.encode(av.VideoFrame.from_ndarray(pixels, format="rgb24")))
         container.mux(stream.encode(None))
 
@@ -194,13 +193,7 @@ def test_a_network_that_gives_no_numbers_writes_nothing(monkeypatch, capsys):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_leaves_no_temporary_file(number):
-    with av.open("long.mp4", "w") as container:
-        stream = container.add_stream("mpeg4", rate=30)
-        stream.width = stream.height = 320
-        for _ in range(400):
-            pixels = np.zeros((320, 320, 3), np.uint8)
-            container.mux(stream.encode(av.VideoFrame.from_ndarray(pixels, format="rgb24")))
-        container.mux(stream.encode(None))
+    write_film("long.mp4", frames=400, side=320)
     command = [sys.executable, "-m", "triptych.cli", "stylize", "--device", "cpu", "long.mp4"]
     command += ["--style", "NET:2+a.SAFETENSORS", "-o", "out"]
     library = str(Path(stylizer.__file__).parents[3])

@@ -111,7 +111,7 @@ def _wave(layer: Mapping[str, Any], generator: np.random.Generator, samples: int
     wave = wave / np.sqrt(np.mean(wave**2))
     if "pulse" in layer:
         rate, phase = layer["pulse"] * generator.uniform(0.85, 1.15), generator.uniform()
-        wave *= 0.5 + 0.5 * np.sin(2 * np.pi * (rate * np.arange(samples) / RATE + phase))
+        wave *= np.sin(np.pi * (rate * np.arange(samples) / RATE + phase)) ** 4
     return wave
 
 

@@ -21,6 +21,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ import pandas as pd
 import soxr
 
 from triptych.audio.data.shard_files import write_sound
-from triptych.core.files import write_csv
+from triptych.core.files import partial_prefix, remove_partial, write_csv
 from triptych.demo.scenes.catalogue import (
     CLOTHO,
     LABELLED,
@@ -66,9 +67,9 @@ def synthesise(settings: Settings, folder: str | os.PathLike[str], workers: int)
     """
     clips = catalogue(settings)
     target = Path(folder)
-    temporary = target.with_name(f".partial-{target.name}")
-    shutil.rmtree(temporary, ignore_errors=True)
-    try:
+    remove_partial(target)
+    with TemporaryDirectory(dir=target.parent, prefix=partial_prefix(target)) as beside:
+        temporary = Path(beside, target.name)
         _write_tables(clips, temporary, settings.seed)
         write_csv(scene_table(clips), temporary / "scenes.csv")
         paths = {
@@ -82,11 +83,8 @@ def synthesise(settings: Settings, folder: str | os.PathLike[str], workers: int)
         with ThreadPoolExecutor(workers) as pool:
             seconds = sum(pool.map(_write_sound, paths, paths.values()))
         _break_files(clips, paths)
-        if target.exists():
-            shutil.rmtree(target)
-        temporary.replace(target)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        shutil.rmtree(target, ignore_errors=True)
+        temporary.rename(target)
     logger.info("%d clips, %.1f minutes of sound in %s", len(paths), seconds / 60, target)
 
 
