@@ -71,7 +71,7 @@ def test_clap_is_fetched_once_and_found_by_as_transformers_has_it(
         for name, data in files.items()
     }
     entry = {"repository": "laion/x", "revision": "0" * 40, "files": listed}
-    monkeypatch.setattr("triptych.apps.sounds.search.clap.sources", lambda: {"clap": entry})
+    monkeypatch.setattr("triptych.apps.sounds.search.embedder.sources", lambda: {"clap": entry})
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     sounds = tmp_path / "sounds"
     for pitch, seconds in (("low", 3.0), ("high", 14.0)):

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from triptych.apps.sounds.search.clap import ClapEmbedder
-    from triptych.apps.sounds.search.embedder import Embedder
+    from triptych.apps.sounds.search.embedder import ClapEmbedder, Embedder
     from triptych.apps.sounds.search.index import Index
 
 logger = logging.getLogger(__name__)
@@ -272,7 +271,7 @@ def _serve(options: argparse.Namespace) -> int:
 
 def _embedder(model: Path, device: str) -> "Embedder | ClapEmbedder":
     if (model / "preprocessor_config.json").exists():
-        from triptych.apps.sounds.search.clap import ClapEmbedder
+        from triptych.apps.sounds.search.embedder import ClapEmbedder
 
         return ClapEmbedder(model, device)
     from triptych.apps.sounds.search.embedder import Embedder  # which imports PyTorch
@@ -307,7 +306,7 @@ def _named_model(model: Path | None) -> Path:
     Raises InputError where CLAP cannot be fetched.
     """
     if model and str(model) == "clap" and not model.exists():
-        from triptych.apps.sounds.search.clap import clap_folder
+        from triptych.apps.sounds.search.embedder import clap_folder
 
         return clap_folder()
     if model and (model.exists() or str(model) != "small"):

@@ -1,6 +1,11 @@
-"""A trained model put to use: sounds and texts to embeddings, and its text side as ONNX."""
+"""A trained model put to use: sounds and texts to embeddings, and its text side as ONNX.
+
+The model is one of this study, or LAION's CLAP (Wu et al. 2023) by transformers' ClapModel, whose
+files are fetched once into the user's cache, one revision, by size and SHA-256.
+"""
 
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
@@ -8,15 +13,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import soxr
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from triptych.apps.sounds.search.trained import INPUTS, NETWORK, OUTPUT, TABLE, TOKENIZER
+from triptych.audio.data.decoding import SAMPLE_RATE
 from triptych.audio.embedding import BATCH_SECONDS, embed_captions, embed_clips
-from triptych.audio.models.retrieval import load_model
-from triptych.core.device import choose_device
-from triptych.core.files import partial_prefix
+from triptych.audio.models.retrieval import load_model, unit_vectors
+from triptych.core.device import choose_device, training_precision
+from triptych.core.download import DownloadError, download
+from triptych.core.errors import InputError
+from triptych.core.files import atomic_path, partial_prefix
+from triptych.core.packages import sources, writable_cache
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -26,6 +36,11 @@ if TYPE_CHECKING:
 PRECISION = "tf32"  # float32 on a CPU
 LEVEL, LARGEST_GAIN = 0.1, 1000.0
 """-20 dBFS; 60 dB, with which the noise of a silent recording stays quiet."""
+CLAP_RATE = 48_000
+CLAP_SECONDS = 10.0
+"""Of its segments."""
+CLAP_TOKENS = 77
+"""Tokens of a text, as in its training."""
 
 
 class _Waveforms:
@@ -133,3 +148,68 @@ def _export(network: nn.Module, path: Path) -> None:
     for node in program.model.graph:
         node.metadata_props.clear()  # traces
     program.save(path, external_data=True)
+
+
+def clap_folder() -> Path:
+    """The model's folder; the first call fetches 0.8 GB. Raises InputError where that fails."""
+    entry = sources()["clap"]
+    folder = writable_cache() / f"clap-{entry['revision'][:12]}"
+    if (folder / "model.json").exists():  # written last
+        return folder
+    hub = os.environ.get("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
+    place = f"{hub}/{entry['repository']}/resolve/{entry['revision']}"
+    try:
+        for name, file in entry["files"].items():
+            if not (folder / name).exists():
+                download(f"{place}/{name}", folder / name, file["size"], file["sha256"])
+    except DownloadError as error:
+        raise InputError(
+            f"--model clap: {error}\nCall it once where there is a connection; what it leaves in "
+            f"{folder} may be copied. --model small needs none."
+        ) from error
+    from transformers import ClapModel  # imported here: it takes seconds
+
+    ClapModel.from_pretrained(folder, local_files_only=True).save_pretrained(folder)
+    (folder / "pytorch_model.bin").unlink()  # the same as safetensors now
+    about = {"sources": {"laion": "download"}, "repository": entry["repository"]}
+    table = {"about": about, "settings": {"segment_seconds": CLAP_SECONDS}}
+    with atomic_path(folder / "model.json") as temporary:
+        temporary.write_text(json.dumps(table) + "\n", encoding="utf-8")
+    return folder
+
+
+class ClapEmbedder:
+    """CLAP from its folder, on a device: "auto", "cpu" or "cuda"."""
+
+    def __init__(self, folder: Path, device: str) -> None:
+        from transformers import ClapFeatureExtractor, ClapModel
+
+        self._folder, self._device = folder, choose_device(device)
+        model: nn.Module = ClapModel.from_pretrained(folder, local_files_only=True)
+        self._model: Any = model.to(self._device).eval()
+        self._features = ClapFeatureExtractor.from_pretrained(folder, local_files_only=True)
+        self.batch_seconds = BATCH_SECONDS[self._device.type]
+
+    def sounds(self, waveforms: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+        """Normalised embeddings [W, D] of waveforms, each float32 [frames] at 32 kHz."""
+        longest = round(CLAP_SECONDS * CLAP_RATE)  # of a longer one a random part would be heard
+        resampled = [soxr.resample(one, SAMPLE_RATE, CLAP_RATE)[:longest] for one in waveforms]
+        features = self._features(resampled, sampling_rate=CLAP_RATE, return_tensors="pt")
+        heard = features["input_features"].float().to(self._device)
+        with torch.inference_mode(), training_precision(self._device, PRECISION):
+            output = self._model.get_audio_features(heard, is_longer=features["is_longer"])
+        return unit_vectors(output.pooler_output).cpu().numpy()
+
+    def write_text(self, model_sha256: str, folder: Path) -> None:
+        """Write the model's text side for searches, which need it alone."""
+        from transformers import AutoTokenizer
+
+        tokenizer = AutoTokenizer.from_pretrained(self._folder, local_files_only=True)
+        table = {"model_sha256": model_sha256, "cleans": False, "longest": CLAP_TOKENS}
+        model = self._model.cpu()
+
+        def embed(tokens: dict[str, Tensor]) -> Tensor:
+            return unit_vectors(model.get_text_features(**tokens).pooler_output)
+
+        write_side(TextNetwork(model, embed), tokenizer.backend_tokenizer, table, folder)
+        self._model.to(self._device)

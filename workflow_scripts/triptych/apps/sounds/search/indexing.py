@@ -28,8 +28,7 @@ from triptych.core.files import is_hidden, not_a_file, sha256_of
 from triptych.core.progress import Progress
 
 if TYPE_CHECKING:
-    from triptych.apps.sounds.search.clap import ClapEmbedder
-    from triptych.apps.sounds.search.embedder import Embedder
+    from triptych.apps.sounds.search.embedder import ClapEmbedder, Embedder
 
 logger = logging.getLogger(__name__)
 
