@@ -1,18 +1,20 @@
 """`triptych adapt`: what learns, what stays, and what is told of it."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
-import captioned_sounds as made
 import numpy as np
 import pandas as pd
 import pytest
+import soundfile
 import torch
+from audio_small_models import SMALL, write_text
 from scipy.optimize import minimize
 from small_sounds import write_sound
-from stops import StopAfter
+from stops import Never, StopAfter
 
-from triptych.apps.sounds.adapting.adapting import SETTINGS, learnt
+from triptych.apps.sounds.adapting.adapting import SETTINGS, adapt, learnt
 from triptych.apps.sounds.adapting.recordings import (
     HeldOut,
     Recording,
@@ -25,21 +27,75 @@ from triptych.apps.sounds.adapting.recordings import (
 from triptych.apps.sounds.commands import ADAPTED
 from triptych.apps.sounds.search.index import Entry, Index
 from triptych.apps.sounds.search.query import Searcher, best_hits
+from triptych.audio.models.retrieval import build_model, save_model
 from triptych.cli import main
 from triptych.core.errors import InputError
 from triptych.core.files import sha256_of
 from triptych.core.stopping import Stopped
 
+KINDS = {
+    "a deep hum": 150.0,
+    "a low drone": 400.0,
+    "a clear note": 1000.0,
+    "a shrill whistle": 2500.0,
+    "a piercing hiss": 6000.0,
+}
+"""Captions, and what is to be heard, in Hz."""
+WORDS = ("{}", "{} is heard", "somebody listens to {}", "{} in a quiet room")
 EACH = 14
 """Recordings of a kind, in tests that don't ask how well it learns."""
+
+
+def sound(hertz: float, seed: int, seconds: float) -> np.ndarray:
+    """A tone of a chance pitch nearby, level and phase, in noise: float64 at 32 kHz."""
+    random = np.random.default_rng(seed)
+    time = np.arange(round(seconds * 32000)) / 32000
+    tone = np.sin(2 * np.pi * (hertz * random.uniform(0.95, 1.05) * time + random.random()))
+    noise = 0.02 * random.standard_normal(len(time))
+    return np.asarray(random.uniform(0.1, 0.4) * tone + noise)
+
+
+def write_recordings(folder: Path, each: int, seconds: float = 0.4) -> Path:
+    """`each` recordings of each kind in `folder`/sounds, and the table of their captions."""
+    (folder / "sounds").mkdir(parents=True)
+    rows = []
+    for kind, (caption, hertz) in enumerate(KINDS.items()):
+        for number in range(each):
+            file = f"{kind}-{number}.wav"
+            samples = sound(hertz, 1000 * kind + number, seconds)
+            soundfile.write(folder / "sounds" / file, samples, 32000)
+            rows.append((file, WORDS[number % len(WORDS)].format(caption)))
+    pd.DataFrame(rows, columns=["file", "caption"]).to_csv(folder / "pairs.csv", index=False)
+    return folder
+
+
+def write_model(folder: Path, **about: object) -> Path:
+    """A model of this study with random weights, of three blocks and three layers."""
+    text = write_text(folder.with_name("text"), list(KINDS), "bert", 32, 80, layers=3, heads=2)
+    audio = replace(SMALL.audio, dim=64, depth=3, heads=2, patchout=(1, 1))
+    settings = replace(SMALL, audio=audio, temperature=0.1, text_dropout=0.0)
+    model = build_model(settings, text, None, 0)
+    generator = torch.manual_seed(1)
+    with torch.no_grad():  # or captions would be all but the same to it
+        for name, parameter in model.named_parameters():
+            noise = torch.randn(parameter.shape, generator=generator)
+            parameter.add_((0.3 if name.startswith("text") else 0.05) * noise)
+    save_model(model, folder, dict(about))
+    return folder
+
+
+def run(folder: Path, to: str = "adapted", stop=None):
+    """Adapt `folder`/model with `folder`'s recordings."""
+    places = [folder / name for name in ("model", "pairs.csv", "sounds", to)]
+    return adapt(*places, torch.device("cpu"), stop or Never())
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory) -> Path:
     """A model, recordings, and what adapting it to them made without a break."""
-    folder = made.write_recordings(tmp_path_factory.mktemp("adapt"), EACH)
-    made.write_model(folder / "model", sources={"clotho": "synthesised"}, label="small")
-    made.run(folder, "unbroken")
+    folder = write_recordings(tmp_path_factory.mktemp("adapt"), EACH)
+    write_model(folder / "model", sources={"clotho": "synthesised"}, label="small")
+    run(folder, "unbroken")
     return folder
 
 
@@ -54,7 +110,7 @@ def test_everything_that_is_wrong_is_named_at_once_and_nothing_learnt(tmp_path, 
     write_sound(tmp_path / "elsewhere.wav", "low")
     (sounds / "broken.flac").write_bytes(b"fLaC and no more")
     (sounds / "empty.wav").write_bytes(b"")
-    made.write_model(tmp_path / "model")
+    write_model(tmp_path / "model")
     pairs = table(
         tmp_path,
         [
@@ -149,9 +205,9 @@ def test_too_few_recordings_are_refused():
 @pytest.mark.slow
 def test_the_scores_are_those_of_an_index(tmp_path):
     """Of the recordings held out alone, of several segments, searched by each caption."""
-    made.write_recordings(tmp_path, EACH, seconds=1.3)
-    made.write_model(tmp_path / "model")
-    done = made.run(tmp_path)
+    write_recordings(tmp_path, EACH, seconds=1.3)
+    write_model(tmp_path / "model")
+    done = run(tmp_path)
     captions = read_pairs(tmp_path / "pairs.csv", tmp_path / "sounds")
     held_out = []
     (tmp_path / "apart").mkdir()
@@ -183,9 +239,9 @@ def test_the_scores_are_those_of_an_index(tmp_path):
 
 @pytest.mark.slow
 def test_on_recordings_that_are_easily_learnt_held_out_ones_are_found_better(tmp_path):
-    made.write_recordings(tmp_path, 40)
-    made.write_model(tmp_path / "model")
-    done = made.run(tmp_path)
+    write_recordings(tmp_path, 40)
+    write_model(tmp_path / "model")
+    done = run(tmp_path)
     row = done.set_index("metric").loc["map_at_10"]
     assert row["gain_low"] > 0 and row["after"] > 2 * row["chance"]
     assert "is better on recordings that it has not heard" in verdict(done)
@@ -237,9 +293,9 @@ def test_a_run_that_was_stopped_ends_with_an_unbroken_runs_bytes(place, looks):
     """Before it hears anything, and midway."""
     to = f"stopped {looks}"
     with pytest.raises(Stopped):
-        made.run(place, to, StopAfter(looks))
+        run(place, to, StopAfter(looks))
     assert not (place / to).exists()
-    made.run(place, to)
+    run(place, to)
     assert files(place / to) == files(place / "unbroken")
     assert not list(place.glob(".adapting*"))
 
