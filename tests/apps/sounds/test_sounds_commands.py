@@ -231,11 +231,13 @@ def test_a_text_side_that_cannot_be_used_is_told_with_what_to_do(sounds, weights
         (["index", "absent"], "not a folder"),
         (["index", "empty"], "no sound files"),
         (["index", "sounds", "--model", "empty"], "no trained model.*--model small"),
+        (["index", "sounds", "--device", "cuda"], "finds no GPU"),
         (["search", "rain", "--index", "sounds"], "make one with triptych index"),
     ],
 )
 def test_what_cannot_be_done_is_said_with_what_to_do(sounds, monkeypatch, command, said):
     monkeypatch.chdir(sounds.parent)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     (sounds.parent / "empty").mkdir()
     with pytest.raises(InputError, match=said):
         triptych(*command)

@@ -205,7 +205,7 @@ def _updated(options: argparse.Namespace, folder: Path, path: Path, paths: Seque
     model, sha256 = _model_for(earlier, options.model)
     if not options.quiet and (warning := caution(model)):
         print(warning, file=sys.stderr)
-    embedder = cache(lambda: _embedder(model, options.device))
+    embedder = cache(lambda: _embedder(model, chosen_device(options).type))
     request = StopRequest()
     index, update = update_index(
         folder,
