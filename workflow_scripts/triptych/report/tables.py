@@ -10,6 +10,7 @@ import pandas as pd
 
 from triptych.core.files import atomic_path, write_csv
 from triptych.report.statistics import Interval
+from triptych.report.templates import filled
 
 DASH = "\N{EN DASH}"
 MINUS = "\N{MINUS SIGN}"
@@ -138,12 +139,12 @@ def percent(value: float, digits: int = 2) -> str:
 def write_table(
     long: pd.DataFrame, shown: Table | Sequence[Table], files: Sequence[str | Path]
 ) -> None:
-    """Write a table's numbers, and how it is shown, perhaps as several tables. files: csv, md and
-    tex, in this order."""
-    csv, md, tex = files
+    """Write a table's numbers, and how it is shown, perhaps as several tables. files: csv, md, tex
+    and html, in this order."""
+    csv, md, tex, page = files
     write_csv(long, csv)
     tables = [shown] if isinstance(shown, Table) else shown
-    for path, form in ((md, markdown), (tex, latex)):
+    for path, form in ((md, markdown), (tex, latex), (page, html)):
         text = "\n".join(form(table) for table in tables)
         with atomic_path(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
@@ -157,6 +158,11 @@ def markdown(table: Table) -> str:
     lines = [headers, rule, *table.rows]
     body = "\n".join(f"| {' | '.join(map(_markdown_text, line))} |" for line in lines)
     return f"**{_markdown_text(table.title)}** {_markdown_text(table.caption)}\n\n{body}\n"
+
+
+def html(table: Table) -> str:
+    """The table as a part of the page."""
+    return filled("table.html.j2", table=table)
 
 
 def latex(table: Table) -> str:
