@@ -168,31 +168,20 @@ def html(table: Table) -> str:
 def latex(table: Table) -> str:
     """The table for LaTeX with booktabs; all text escaped."""
     others = len(table.columns) - table.keys
-    width = 0.8 / max(others, 1)  # of a column of prose
-    kinds = rf"p{{{width:.2f}\linewidth}}" if table.prose else "r"
-    lines = [
-        r"\begin{table}",
-        r"  \centering",
-        rf"  \caption{{{_latex_text(table.title)} {_latex_text(table.caption)}}}",
-        rf"  \label{{tab:{table.name}}}",
-        rf"  \begin{{tabular}}{{{'l' * table.keys}{kinds * others}}}",
-        r"    \toprule",
-    ]
-    if table.grouped():
-        heads, rules, column = [], [], 1
-        for group, width in table.groups():
-            if group:
-                heads.append(rf"\multicolumn{{{width}}}{{c}}{{{_latex_text(group)}}}")
-                rules.append(rf"\cmidrule(lr){{{column}-{column + width - 1}}}")
-            else:
-                heads.extend([""] * width)
-            column += width
-        lines += [f"    {' & '.join(heads)} \\\\", f"    {' '.join(rules)}"]
-    lines.append(f"    {_latex_row(header for _, header in table.columns)}")
-    lines.append(r"    \midrule")
-    lines += [f"    {_latex_row(row)}" for row in table.rows]
-    lines += [r"    \bottomrule", r"  \end{tabular}", r"\end{table}", ""]
-    return "\n".join(lines)
+    kind = rf"p{{{0.8 / max(others, 1):.2f}\linewidth}}" if table.prose else "r"
+    columns = pd.MultiIndex.from_tuples(table.columns)
+    frame = pd.DataFrame(
+        list(table.rows), columns=columns if table.grouped() else columns.droplevel(0)
+    )
+    styler = frame.style.hide(axis="index").format(_latex_text)
+    return styler.format_index(_latex_text, axis="columns").to_latex(
+        column_format="l" * table.keys + kind * others,
+        position_float="centering",
+        hrules=True,
+        label=f"tab:{table.name}",
+        caption=_latex_text(f"{table.title} {table.caption}"),
+        multicol_align="c",
+    )
 
 
 _LATEX: Mapping[str, str] = {
@@ -215,10 +204,6 @@ _LATEX: Mapping[str, str] = {
 
 def _latex_text(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in text)
-
-
-def _latex_row(cells: Iterable[str]) -> str:
-    return " & ".join(_latex_text(cell) for cell in cells) + r" \\"
 
 
 def _markdown_text(text: str) -> str:
