@@ -82,12 +82,13 @@ def asked(target):
 
 def cluster(minutes=15, mem_mb=4000):
     """Resources that a job asks a cluster for at the papers' scale on an A40, about twice what
-    resources/costs.csv says: as often as much at its next attempt, and four days at most.
+    resources/costs.csv says: as often as much at its next attempt, and two days at most, a common
+    limit of partitions, after which a training resumes.
     No profile has defaults of these: --default-resources would replace them all.
     """
     return {
         "mem_mb": lambda wildcards, attempt: mem_mb * attempt,
-        "runtime": lambda wildcards, attempt: min(minutes * attempt, 4 * 24 * 60),
+        "runtime": lambda wildcards, attempt: min(minutes * attempt, 2 * 24 * 60),
         "together": 1,
     }
 
