@@ -34,7 +34,7 @@ rule audio_pretrain:
         "../envs/audio.yaml"
     threads: 1 + machine_of(AUDIO.config, "pretraining")["workers"]
     resources:
-        **cluster(mem_mb=26000, minutes=2940),
+        **cluster(mem_mb=26000, minutes=2880),
         **machine_of(AUDIO.config, "pretraining"),
         gpu=GPU,
     params:

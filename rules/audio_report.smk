@@ -6,7 +6,7 @@ rule audio_table1:
     input:
         example="results/audio/captions/example.json",
     output:
-        table("audio_table1", "Table 1", "a query and its answer"),
+        old_table("audio_table1", "Table 1", "a query and its answer"),
     log:
         "results/logs/audio_table1/audio_table1.log",
     benchmark:
@@ -32,8 +32,8 @@ rule audio_table2:
         published=shipped("resources/published/audio_table2.csv"),
         paper=shipped("config/paper/audio.yaml"),
     output:
-        table2=table("audio_table2", "Table 2", "retrieval by every system"),
-        training=figure(
+        table2=old_table("audio_table2", "Table 2", "retrieval by every system"),
+        training=old_figure(
             "audio_training", "Trainings", "loss and mAP@10 of every pair by epoch"
         ),
     log:
@@ -57,7 +57,7 @@ rule audio_figure2:
     input:
         models=AUDIO.models(AUDIO.finetuned_main),
     output:
-        figure("audio_figure2", "Figure 2", "validation loss during fine-tuning"),
+        old_figure("audio_figure2", "Figure 2", "validation loss during fine-tuning"),
     log:
         "results/logs/audio_figure2/audio_figure2.log",
     benchmark:
@@ -83,7 +83,7 @@ rule audio_leaks:
         removed=[f"results/audio/corpora/{name}/removed.csv" for name in AUDIO.corpora],
         counts=[f"results/audio/corpora/{name}/counts.csv" for name in AUDIO.corpora],
     output:
-        table("audio_leaks", "Leaks", "results with and without them"),
+        old_table("audio_leaks", "Leaks", "results with and without them"),
     log:
         "results/logs/audio_leaks/audio_leaks.log",
     benchmark:
@@ -115,7 +115,7 @@ rule audio_published:
         shards="results/audio/shards/clotho",
         published=shipped("resources/published/audio_table2.csv"),
     output:
-        table("audio_published", "Checkpoints", "published models, scored here"),
+        old_table("audio_published", "Checkpoints", "published models, scored here"),
     log:
         "results/logs/audio_published/audio_published.log",
     benchmark:

@@ -16,7 +16,12 @@ sys.path.insert(0, str(SOURCE / "workflow_scripts"))
 from triptych.core.config import ConfigError, check_paths, placed
 from triptych.core.provenance import CodeChanged
 from triptych.planning import RUNS, plan
-from triptych.report.files import figure_files, table_files
+from triptych.report.files import (
+    figure_files,
+    summary_files,
+    table_files,
+    title_and_caption,
+)
 from triptych.studies import NAMES
 
 _READ = [workflow.main_snakefile, *workflow.configfiles]
@@ -42,6 +47,7 @@ resource_scopes:
 RETRIES = 0
 if workflow.is_main_process:
     RETRIES = max(2, getattr(workflow.execution_settings, "retries", 0))
+TEMPLATES = "workflow_scripts/triptych/report/templates"
 GPU = 1 if config["device"] == "cuda" else 0
 # Limits, where neither a profile nor --resources, which replaces a profile's, has a number: a machine's
 # GPU takes one job at a time; on a cluster, a group of jobs of seconds, which the plugin runs one after
@@ -51,7 +57,11 @@ if LIMITED not in workflow.global_resources:
     workflow.register_resource(LIMITED, 1)
 # All cores, for rules that measure time. Snakemake lists and lints without --cores, too.
 CORES = workflow.global_resources["_cores"].value or os.cpu_count()
-# Title and files of each figure and table; rules/report.smk makes targets of them.
+# Figures, tables and summaries by name; rules/report.smk makes a rule of each.
+PRODUCTS = {}
+# Files on the page that no product is: by study and kind, such as "style_films".
+ON_PAGE = {}
+# Title and files of products of the old rules, until the last of these is gone.
 TARGETS = {}
 # Entries of resources/sources.yaml that a target downloads.
 ASKED = {name: study.downloads for name, study in STUDIES.items()}
@@ -72,12 +82,13 @@ def asked(target):
 
 def cluster(minutes=15, mem_mb=4000):
     """Resources that a job asks a cluster for at the papers' scale on an A40, about twice what
-    resources/costs.csv says: as often as much at its next attempt, and four days at most.
+    resources/costs.csv says: as often as much at its next attempt, and two days at most, a common
+    limit of partitions, after which a training resumes.
     No profile has defaults of these: --default-resources would replace them all.
     """
     return {
         "mem_mb": lambda wildcards, attempt: mem_mb * attempt,
-        "runtime": lambda wildcards, attempt: min(minutes * attempt, 4 * 24 * 60),
+        "runtime": lambda wildcards, attempt: min(minutes * attempt, 2 * 24 * 60),
         "together": 1,
     }
 
@@ -167,18 +178,67 @@ def temp_unless(keep, file):
     return file if keep else temp(file)
 
 
-def figure(name, product, shows, files=figure_files):
-    """A figure's files as an output, the first of them shown in Snakemake's own report."""
+def product(files, name, params, priority, inputs):
+    """Declare what one script makes: a rule of this name, its target and its box in the rule graph.
+    The docstring of workflow_scripts/<study>/<product>.py is title and caption, in which the
+    config's values stand as in {{ rl.shown_sparsity }}.
+    """
+    study, _, script = name.partition("_")
+    title, caption = title_and_caption(
+        SOURCE / f"workflow_scripts/{study}/{script}.py", config
+    )
+    PRODUCTS[name] = {
+        "files": files(name),
+        "labels": dict(zip(("product", "shows"), title.rstrip(".").split(". ", 1))),
+        "inputs": inputs,
+        "params": {
+            **params,
+            "title": title,
+            "caption": caption,
+            "script": f"{study}/{script}.py",
+        },
+        "priority": priority,
+    }
+
+
+def figure(name, params={}, priority=0, **inputs):
+    """Declare a figure: svg, pdf, png, and the numbers that it draws as csv, in this order."""
+    product(figure_files, name, params, priority, inputs)
+
+
+def table(name, params={}, priority=0, **inputs):
+    """Declare a table: csv, md, tex, and html for the page, in this order."""
+    shape = shipped(f"{TEMPLATES}/table.html.j2")
+    product(table_files, name, params, priority, {**inputs, "shape": shape})
+
+
+def summary(name, params={}, priority=0, **inputs):
+    """Declare a study's part of the page's first screen: html."""
+    shape = shipped(f"{TEMPLATES}/summary.html.j2")
+    product(summary_files, name, params, priority, {**inputs, "shape": shape})
+
+
+def products(study):
+    """The files of all products of a study: an input function, since rules declare them later."""
+    return lambda wildcards: sorted(
+        file
+        for name, product in PRODUCTS.items()
+        if name.startswith(f"{study}_")
+        for file in product["files"]
+    )
+
+
+def old_figure(name, product, shows, files=figure_files):
+    """A figure's files as outputs of a rule of several products."""
     TARGETS[name] = f"{product}: {shows}.", files(name)
-    caption, study = f"../resources/captions/{name}.rst", NAMES[name.split("_")[0]]
     labels = {"product": product, "shows": shows}
     first, *others = files(name)
-    return [report(first, caption=caption, category=study, labels=labels), *others]
+    return [report(first, category=NAMES[name.split("_")[0]], labels=labels), *others]
 
 
-def table(name, product, shows):
-    """A table's files as an output, the first of them shown in Snakemake's own report."""
-    return figure(name, product, shows, table_files)
+def old_table(name, product, shows):
+    """A table's files as outputs of a rule of several products."""
+    return old_figure(name, product, shows, table_files)
 
 
 def lacked(wildcards):

@@ -5,8 +5,48 @@ from snakemake.logging import logger
 from triptych.planning import results_of_elsewhere
 from triptych.studies import page_input
 
-TEMPLATES = "workflow_scripts/triptych/report/templates"
 TEMPLATE_NAMES = ["page.html.j2", "table.html.j2", "style.css"]
+
+
+for _name, _product in PRODUCTS.items():
+    _first, *_others = _product["files"]
+    _shown = not _first.endswith(
+        ".html"
+    )  # Snakemake's own report shows no parts of pages
+
+    rule:
+        name:
+            _name
+        input:
+            **_product["inputs"],
+        output:
+            (
+                report(
+                    _first,
+                    category=NAMES[_name.split("_")[0]],
+                    labels=_product["labels"],
+                )
+                if _shown
+                else _first
+            ),
+            *_others,
+        log:
+            f"results/logs/{_name}/{_name}.log",
+        benchmark:
+            f"results/benchmarks/{_name}/{_name}.tsv"
+        priority: _product["priority"]
+        conda:
+            "../envs/report.yaml"
+        resources:
+            **cluster(),
+        params:
+            **_product["params"],
+            scale=SCALE,
+            code=code(_name),
+        script:
+            "../workflow_scripts/{params.script}"
+
+    getattr(rules, _name).rule.docstring = _product["params"]["title"]
 
 
 # What is drawn together with others is a target all the same.

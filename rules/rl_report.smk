@@ -6,7 +6,6 @@ VARIED = {run["method"] for run in RL.varied_runs}
 SHOWN = {
     "sparsity": RL.config["shown_sparsity"],
     "observations": RL.config["observations"],
-    "scale": SCALE,
 }
 
 
@@ -16,8 +15,8 @@ rule rl_draw_figure1:
         scores=RL.files("scores.csv", RL.shown(["snip"])),
         datasets=RL.datasets,
     output:
-        sparsity=figure("rl_figure1", "Figure 1", "score against sparsity, SNIP"),
-        curves=figure("rl_figure1_curves", "Curves by sparsity", "SNIP"),
+        sparsity=old_figure("rl_figure1", "Figure 1", "score against sparsity, SNIP"),
+        curves=old_figure("rl_figure1_curves", "Curves by sparsity", "SNIP"),
     log:
         "results/logs/rl_draw_figure1/rl_draw_figure1.log",
     benchmark:
@@ -28,6 +27,7 @@ rule rl_draw_figure1:
         **cluster(),
     params:
         **SHOWN,
+        scale=SCALE,
         method="snip",
         code=code("rl_draw_figure1"),
     script:
@@ -39,14 +39,15 @@ use rule rl_draw_figure1 as rl_draw_figure2 with:
         scores=RL.files("scores.csv", RL.shown(["grasp"])),
         datasets=RL.datasets,
     output:
-        sparsity=figure("rl_figure2", "Figure 2", "score against sparsity, GraSP"),
-        curves=figure("rl_figure2_curves", "Curves by sparsity", "GraSP"),
+        sparsity=old_figure("rl_figure2", "Figure 2", "score against sparsity, GraSP"),
+        curves=old_figure("rl_figure2_curves", "Curves by sparsity", "GraSP"),
     log:
         "results/logs/rl_draw_figure2/rl_draw_figure2.log",
     benchmark:
         "results/benchmarks/rl_draw_figure2/rl_draw_figure2.tsv"
     params:
         **SHOWN,
+        scale=SCALE,
         method="grasp",
         code=code("rl_draw_figure1"),
 
@@ -57,10 +58,10 @@ rule rl_draw_scores:
         scores=RL.files("scores.csv", RL.shown()),
         datasets=RL.datasets,
     output:
-        **({"criteria": figure(*CRITERIA)} if RL.compared_criteria else {}),
-        curves=figure("rl_curves", "Learning curves", "score against updates"),
-        scores=table("rl_scores", "Scores", "dense and pruned runs"),
-        comparisons=table("rl_comparisons", "Comparisons", "methods two by two"),
+        **({"criteria": old_figure(*CRITERIA)} if RL.compared_criteria else {}),
+        curves=old_figure("rl_curves", "Learning curves", "score against updates"),
+        scores=old_table("rl_scores", "Scores", "dense and pruned runs"),
+        comparisons=old_table("rl_comparisons", "Comparisons", "methods two by two"),
     log:
         "results/logs/rl_draw_scores/rl_draw_scores.log",
     benchmark:
@@ -71,6 +72,7 @@ rule rl_draw_scores:
         **cluster(),
     params:
         **SHOWN,
+        scale=SCALE,
         criteria=RL.compared_criteria,
         code=code("rl_draw_scores"),
     script:
@@ -84,8 +86,8 @@ rule rl_draw_sensors:
         inputs=RL.files("inputs.csv", RL.select(pruning="default")),
         datasets=RL.datasets,
     output:
-        **({"sensors": figure(*SENSORS)} if RL.sensing else {}),
-        inputs=table("rl_inputs", "Inputs", "weights kept by input"),
+        **({"sensors": old_figure(*SENSORS)} if RL.sensing else {}),
+        inputs=old_table("rl_inputs", "Inputs", "weights kept by input"),
     log:
         "results/logs/rl_draw_sensors/rl_draw_sensors.log",
     benchmark:
@@ -96,6 +98,7 @@ rule rl_draw_sensors:
         **cluster(),
     params:
         **SHOWN,
+        scale=SCALE,
         sensing=RL.sensing,
         code=code("rl_draw_sensors"),
     script:
@@ -108,7 +111,7 @@ rule rl_draw_variants:
         scores=RL.files("scores.csv", RL.varied_runs + RL.shown(VARIED)),
         datasets=RL.datasets,
     output:
-        table(
+        old_table(
             "rl_variants",
             "Variants",
             "other batches, iterations, data to prune with",
@@ -123,6 +126,7 @@ rule rl_draw_variants:
         **cluster(),
     params:
         **SHOWN,
+        scale=SCALE,
         variants=RL.variants,
         code=code("rl_draw_variants"),
     script:
@@ -135,7 +139,7 @@ rule rl_small_data:
         scores=RL.files("scores.csv", RL.select(small=True)),
         datasets=RL.datasets,
     output:
-        figure(
+        old_figure(
             "rl_small_data", "Few data", "score against transitions, dense and pruned"
         ),
     log:
@@ -148,6 +152,7 @@ rule rl_small_data:
         **cluster(),
     params:
         **SHOWN,
+        scale=SCALE,
         code=code("rl_small_data"),
     script:
         "../workflow_scripts/rl/small_data.py"
@@ -157,14 +162,11 @@ rule rl_draw_masks:
     """Weights kept by layer (Figure 3) and memory against sparsity (Figure 4)."""
     input:
         layers=RL.files("layers.csv", RL.measured()),
-        sizes=RL.files("sizes.csv", RL.measured()),
-        published=shipped("resources/published/rl_table1_megabytes.csv"),
     output:
-        figure3=figure("rl_figure3", "Figure 3", "weights kept by layer"),
-        counts=figure(
+        figure3=old_figure("rl_figure3", "Figure 3", "weights kept by layer"),
+        counts=old_figure(
             "rl_figure3_counts", "Figure 3 as counts", "weights kept by layer"
         ),
-        figure4=figure("rl_figure4", "Figure 4", "memory against sparsity"),
     log:
         "results/logs/rl_draw_masks/rl_draw_masks.log",
     benchmark:
@@ -175,34 +177,26 @@ rule rl_draw_masks:
         **cluster(),
     params:
         **SHOWN,
+        scale=SCALE,
         task=RL.table1_task,
         code=code("rl_draw_masks"),
     script:
         "../workflow_scripts/rl/draw_masks.py"
 
 
-rule rl_table1:
-    """Table 1: megabytes of the stored networks."""
-    input:
-        sizes=RL.files("sizes.csv", RL.measured(task=RL.table1_task)),
-        published=shipped("resources/published/rl_table1_megabytes.csv"),
-    output:
-        table("rl_table1", "Table 1", "megabytes of the stored networks"),
-    log:
-        "results/logs/rl_table1/rl_table1.log",
-    benchmark:
-        "results/benchmarks/rl_table1/rl_table1.tsv"
-    priority: 45  # the first table that a run shows
-    conda:
-        "../envs/report.yaml"
-    resources:
-        **cluster(),
-    params:
-        **SHOWN,
-        task=RL.table1_task,
-        code=code("rl_table1"),
-    script:
-        "../workflow_scripts/rl/table1.py"
+table(
+    "rl_table1",
+    sizes=RL.files("sizes.csv", RL.measured(task=RL.table1_task)),
+    published=shipped("resources/published/rl_table1_megabytes.csv"),
+    params={**SHOWN, "task": RL.table1_task},
+    priority=45,  # the first table that a run shows
+)
+figure(
+    "rl_figure4",
+    sizes=RL.files("sizes.csv", RL.measured()),
+    published=shipped("resources/published/rl_table1_megabytes.csv"),
+    params={**SHOWN, "task": RL.table1_task},
+)
 
 
 rule rl_inference:
@@ -210,7 +204,7 @@ rule rl_inference:
     input:
         latency=f"results/rl/{RL.timed['task']}/latency.csv",
     output:
-        table("rl_inference", "Inference", "time to act, dense and sparse"),
+        old_table("rl_inference", "Inference", "time to act, dense and sparse"),
     log:
         "results/logs/rl_inference/rl_inference.log",
     benchmark:
@@ -221,6 +215,7 @@ rule rl_inference:
         **cluster(),
     params:
         **SHOWN,
+        scale=SCALE,
         code=code("rl_inference"),
     script:
         "../workflow_scripts/rl/inference.py"

@@ -11,7 +11,7 @@ rule style_table1:
         published=shipped("resources/published/style_table1_seconds.csv"),
         paper=shipped("config/paper/style.yaml"),
     output:
-        table("style_table1", "Table I", "seconds an image"),
+        old_table("style_table1", "Table I", "seconds an image"),
     log:
         "results/logs/style_table1/style_table1.log",
     benchmark:
@@ -34,8 +34,8 @@ rule style_draw_backbones:
     input:
         **style_drawn("backbones"),
     output:
-        figure2=figure("style_figure2", "Figure 2", "loss history by backbone"),
-        figure3=figure("style_figure3", "Figure 3", "results by backbone"),
+        figure2=old_figure("style_figure2", "Figure 2", "loss history by backbone"),
+        figure3=old_figure("style_figure3", "Figure 3", "results by backbone"),
     log:
         "results/logs/style_draw_backbones/style_draw_backbones.log",
     benchmark:
@@ -56,8 +56,8 @@ rule style_draw_optimizers:
     input:
         **style_drawn("optimizers"),
     output:
-        figure5=figure("style_figure5", "Figure 5", "loss history by optimizer"),
-        figure6=figure("style_figure6", "Figure 6", "results by optimizer"),
+        figure5=old_figure("style_figure5", "Figure 5", "loss history by optimizer"),
+        figure6=old_figure("style_figure6", "Figure 6", "results by optimizer"),
     log:
         "results/logs/style_draw_optimizers/style_draw_optimizers.log",
     benchmark:
@@ -80,7 +80,7 @@ rule style_figure4:
         runs=style_experiments("runs.csv", STYLE.shown_with("losses")),
         history=style_experiments("history.csv", STYLE.shown_with("losses")),
     output:
-        figure("style_figure4", "Figure 4", "run times by content loss"),
+        old_figure("style_figure4", "Figure 4", "run times by content loss"),
     log:
         "results/logs/style_figure4/style_figure4.log",
     benchmark:
@@ -101,7 +101,7 @@ rule style_figure7:
     input:
         **style_drawn("paintings"),
     output:
-        figure("style_figure7", "Figure 7", "several styles"),
+        old_figure("style_figure7", "Figure 7", "several styles"),
     log:
         "results/logs/style_figure7/style_figure7.log",
     benchmark:
@@ -125,7 +125,7 @@ rule style_figure8:
         painting=f"results/style/paintings/{STYLE.main}.png",
         stylised_runs=[f"results/style/stylised/{STYLE.main}/runs.csv"],
     output:
-        figure("style_figure8", "Figure 8", "a large photograph"),
+        old_figure("style_figure8", "Figure 8", "a large photograph"),
     log:
         "results/logs/style_figure8/style_figure8.log",
     benchmark:
@@ -146,7 +146,7 @@ rule style_presets:
     input:
         **style_drawn("presets"),
     output:
-        figure("style_presets", "Presets", "text, code and tuned settings"),
+        old_figure("style_presets", "Presets", "text, code and tuned settings"),
     log:
         "results/logs/style_presets/style_presets.log",
     benchmark:
@@ -169,7 +169,7 @@ rule style_draw_networks:
         selection=style_trained("selection.csv"),
         samples=style_trained("samples.png"),
     output:
-        figure("style_training", "Training", "losses of Version 2"),
+        old_figure("style_training", "Training", "losses of Version 2"),
     log:
         "results/logs/style_draw_networks/style_draw_networks.log",
     benchmark:
@@ -196,7 +196,7 @@ rule style_styles:
         ),
         paintings=expand("results/style/paintings/{name}.png", name=STYLE.shown),
     output:
-        figure("style_styles", "Styles", "paintings, photographs in each style"),
+        old_figure("style_styles", "Styles", "paintings, photographs in each style"),
     log:
         "results/logs/style_styles/style_styles.log",
     benchmark:
@@ -227,7 +227,7 @@ rule style_figure1:
         content=f"results/style/contents/{PHOTOGRAPH}.png",
         painting=f"results/style/paintings/{STYLE.main}.png",
     output:
-        figure("style_figure1", "Figure 1", "both versions side by side"),
+        old_figure("style_figure1", "Figure 1", "both versions side by side"),
     log:
         "results/logs/style_figure1/style_figure1.log",
     benchmark:
@@ -252,7 +252,9 @@ rule style_initialisations:
             name=STYLE.shown_with("initialisations"),
         ),
     output:
-        figure("style_initialisations", "Initialisations", "results from each start"),
+        old_figure(
+            "style_initialisations", "Initialisations", "results from each start"
+        ),
     log:
         "results/logs/style_initialisations/style_initialisations.log",
     benchmark:
@@ -274,7 +276,7 @@ rule style_scores:
         quality=STYLE.quality,
         stylised_runs=STYLE.stylised_runs,
     output:
-        table("style_scores", "Quality", "structure, edges, texture, colours"),
+        old_table("style_scores", "Quality", "structure, edges, texture, colours"),
     log:
         "results/logs/style_scores/style_scores.log",
     benchmark:

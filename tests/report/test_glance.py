@@ -16,9 +16,9 @@ from test_page import PRICES, claims
 from triptych.audio.report.page import glance as audio_glance
 from triptych.report.claims import NOT_TESTABLE
 from triptych.report.embedding import embedded
-from triptych.report.glance import Bar, Bars
 from triptych.report.page import PageFigure
 from triptych.report.palette import save_figure
+from triptych.report.summary import Bar, Bars
 from triptych.report.tables import DASH, MINUS
 from triptych.rl.report.page import glance as rl_glance
 from triptych.rl.tasks.task import NORMALISED

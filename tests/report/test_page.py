@@ -9,7 +9,6 @@ import synthetic
 
 from triptych.core.config import completed, read_yaml
 from triptych.report.claims import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED
-from triptych.report.glance import Bars
 from triptych.report.jobs import origin_on_page, origins, time_by_rule
 from triptych.report.markdown import inline, render
 from triptych.report.page import (
@@ -21,6 +20,7 @@ from triptych.report.page import (
     page_claims,
     render_page,
 )
+from triptych.report.summary import Bars
 from triptych.report.tables import Table
 from triptych.report.timings import duration
 from triptych.rl.report.claims import CLAIMS

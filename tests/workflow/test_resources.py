@@ -13,7 +13,7 @@ from triptych.studies import workflows
 ROOT = Path(__file__).parents[2]
 PROFILE = yaml.safe_load((ROOT / "profiles" / "slurm" / "config.yaml").read_text())
 SHORT_MINUTES = 30
-LONGEST_MINUTES = 5760
+LONGEST_MINUTES = 2880
 
 
 def rules_with(line):

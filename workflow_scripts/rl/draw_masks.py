@@ -1,12 +1,9 @@
-"""Figure 3 (weights kept by layer) and Figure 4 (memory against sparsity)."""
-
-import pandas as pd
+"""Figure 3 (weights kept by layer)."""
 
 from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.report.palette import write_figure
 from triptych.rl.report.masks import layers_figure, layers_long
-from triptych.rl.report.memory import memory_figure, sizes_long
 from triptych.rl.report.scores import with_observations
 
 with job(snakemake):
@@ -15,6 +12,3 @@ with job(snakemake):
     layers = layers_long(layers, sparsity_percent=params.sparsity, scale=params.scale)
     write_figure(layers_figure(layers), layers, output.figure3)
     write_figure(layers_figure(layers, by="count"), layers, output.counts)
-    sizes = with_observations(read_frames(snakemake.input.sizes), params.observations)
-    memory = sizes_long(sizes, pd.read_csv(snakemake.input.published), scale=params.scale)
-    write_figure(memory_figure(memory, task=params.task), memory, output.figure4)

@@ -11,8 +11,8 @@ from triptych.audio.report.claims_needs import tables_of
 from triptych.audio.report.rows import AudioStudy, read_rows
 from triptych.core.files import read_frames
 from triptych.report.files import Files
-from triptych.report.glance import Glance
 from triptych.report.page import PageFigure, Section
+from triptych.report.summary import Summary
 
 __all__ = ["CLAIMS", "PAPER", "PARTS", "TITLE", "glance", "read_tables", "sections", "tables_of"]
 
@@ -30,7 +30,7 @@ def read_tables(files: Files) -> dict[str, pd.DataFrame]:
     return {name: read_rows(paths) for name, paths in files.items()}
 
 
-def glance(files: Files, settings: Mapping[str, Any]) -> Glance | None:
+def glance(files: Files, settings: Mapping[str, Any]) -> Summary | None:
     """The study's part of the first screen; None without Table 2."""
     return page.glance(read_frames(files["table2"])) if files["table2"] else None
 

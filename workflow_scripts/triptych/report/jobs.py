@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from triptych.report.glance import Bar, Bars
 from triptych.report.manifest import Record, of_this_run
+from triptych.report.summary import Bar, Bars
 from triptych.report.timings import duration
 
 

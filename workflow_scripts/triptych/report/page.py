@@ -27,9 +27,9 @@ from triptych.report.claims import (
     UNDECIDED,
 )
 from triptych.report.embedding import PAGE_WIDTH, data_address, embedded
-from triptych.report.glance import Bars, Glance
 from triptych.report.jobs import Origin
 from triptych.report.markdown import inline, render
+from triptych.report.summary import Bars, Summary
 from triptych.report.tables import DASH, Table
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -183,7 +183,7 @@ class PageStudy:
     facts: Mapping[str, str]
     claims: Sequence[Mapping[Any, Any]]
     sections: Sequence[Section]
-    glance: Glance | None = None
+    glance: Summary | None = None
     keys: Mapping[str, Sequence[str]] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
 

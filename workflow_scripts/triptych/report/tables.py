@@ -10,6 +10,7 @@ import pandas as pd
 
 from triptych.core.files import atomic_path, write_csv
 from triptych.report.statistics import Interval
+from triptych.report.templates import filled
 
 DASH = "\N{EN DASH}"
 MINUS = "\N{MINUS SIGN}"
@@ -138,12 +139,12 @@ def percent(value: float, digits: int = 2) -> str:
 def write_table(
     long: pd.DataFrame, shown: Table | Sequence[Table], files: Sequence[str | Path]
 ) -> None:
-    """Write a table's numbers, and how it is shown, perhaps as several tables. files: csv, md and
-    tex, in this order."""
-    csv, md, tex = files
+    """Write a table's numbers, and how it is shown, perhaps as several tables. files: csv, md, tex
+    and html, in this order."""
+    csv, md, tex, page = files
     write_csv(long, csv)
     tables = [shown] if isinstance(shown, Table) else shown
-    for path, form in ((md, markdown), (tex, latex)):
+    for path, form in ((md, markdown), (tex, latex), (page, html)):
         text = "\n".join(form(table) for table in tables)
         with atomic_path(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
@@ -159,34 +160,28 @@ def markdown(table: Table) -> str:
     return f"**{_markdown_text(table.title)}** {_markdown_text(table.caption)}\n\n{body}\n"
 
 
+def html(table: Table) -> str:
+    """The table as a part of the page."""
+    return filled("table.html.j2", table=table)
+
+
 def latex(table: Table) -> str:
     """The table for LaTeX with booktabs; all text escaped."""
     others = len(table.columns) - table.keys
-    width = 0.8 / max(others, 1)  # of a column of prose
-    kinds = rf"p{{{width:.2f}\linewidth}}" if table.prose else "r"
-    lines = [
-        r"\begin{table}",
-        r"  \centering",
-        rf"  \caption{{{_latex_text(table.title)} {_latex_text(table.caption)}}}",
-        rf"  \label{{tab:{table.name}}}",
-        rf"  \begin{{tabular}}{{{'l' * table.keys}{kinds * others}}}",
-        r"    \toprule",
-    ]
-    if table.grouped():
-        heads, rules, column = [], [], 1
-        for group, width in table.groups():
-            if group:
-                heads.append(rf"\multicolumn{{{width}}}{{c}}{{{_latex_text(group)}}}")
-                rules.append(rf"\cmidrule(lr){{{column}-{column + width - 1}}}")
-            else:
-                heads.extend([""] * width)
-            column += width
-        lines += [f"    {' & '.join(heads)} \\\\", f"    {' '.join(rules)}"]
-    lines.append(f"    {_latex_row(header for _, header in table.columns)}")
-    lines.append(r"    \midrule")
-    lines += [f"    {_latex_row(row)}" for row in table.rows]
-    lines += [r"    \bottomrule", r"  \end{tabular}", r"\end{table}", ""]
-    return "\n".join(lines)
+    kind = rf"p{{{0.8 / max(others, 1):.2f}\linewidth}}" if table.prose else "r"
+    columns = pd.MultiIndex.from_tuples(table.columns)
+    frame = pd.DataFrame(
+        list(table.rows), columns=columns if table.grouped() else columns.droplevel(0)
+    )
+    styler = frame.style.hide(axis="index").format(_latex_text)
+    return styler.format_index(_latex_text, axis="columns").to_latex(
+        column_format="l" * table.keys + kind * others,
+        position_float="centering",
+        hrules=True,
+        label=f"tab:{table.name}",
+        caption=_latex_text(f"{table.title} {table.caption}"),
+        multicol_align="c",
+    )
 
 
 _LATEX: Mapping[str, str] = {
@@ -209,10 +204,6 @@ _LATEX: Mapping[str, str] = {
 
 def _latex_text(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in text)
-
-
-def _latex_row(cells: Iterable[str]) -> str:
-    return " & ".join(_latex_text(cell) for cell in cells) + r" \\"
 
 
 def _markdown_text(text: str) -> str:

@@ -7,8 +7,8 @@ import pandas as pd
 
 from triptych.core.files import read_frames
 from triptych.report.files import Files
-from triptych.report.glance import Glance
 from triptych.report.page import PageFigure, Section
+from triptych.report.summary import Summary
 from triptych.rl.report import page
 from triptych.rl.report.claims import CLAIMS
 from triptych.rl.report.claims_masks import tables_of
@@ -27,7 +27,7 @@ def read_tables(files: Files) -> dict[str, pd.DataFrame]:
     return {name: read_frames(paths) for name, paths in files.items() if paths}
 
 
-def glance(files: Files, settings: Mapping[str, Any]) -> Glance | None:
+def glance(files: Files, settings: Mapping[str, Any]) -> Summary | None:
     """The study's part of the first screen; None where one of its tables is missing."""
     names = ("table1", "scores", "datasets")
     if not all(files[name] for name in names):

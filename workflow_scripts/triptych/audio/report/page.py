@@ -9,8 +9,8 @@ from triptych.audio.report.rows import AudioStudy
 from triptych.audio.report.tables import table2_tables
 from triptych.audio.report.tables_leaks import leaks_tables
 from triptych.audio.report.tables_others import table1_table
-from triptych.report.glance import Bars, Glance, interval_bars
 from triptych.report.page import PageFigure, Part, Section, sections
+from triptych.report.summary import Bars, Summary, interval_bars
 from triptych.report.tables import number, signed, with_interval
 
 PARTS = {
@@ -140,7 +140,7 @@ def audio_sections(
     )
 
 
-def glance(table2: pd.DataFrame) -> Glance:
+def glance(table2: pd.DataFrame) -> Summary:
     """The first screen: mAP@10 of the main pair, the ensemble and the baselines, from the long
     Table 2."""
     run = table2[table2["block"] == "run"]
@@ -186,7 +186,7 @@ def glance(table2: pd.DataFrame) -> Glance:
     limits = [SCENES_LIMITS] if run["data"].iloc[0] != "Clotho" else []
     if template:
         limits.append(TEMPLATE_LIMITS)
-    return Glance(
+    return Summary(
         sentence=sentence + (compared if learnt else NOTHING_LEARNT),
         limits=" ".join([*limits, LIMITS]),
         numbers=numbers if learnt else numbers[:1],

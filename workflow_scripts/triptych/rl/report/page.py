@@ -8,10 +8,10 @@ from typing import Any
 
 import pandas as pd
 
-from triptych.report.glance import Bars, Glance, interval_bars
 from triptych.report.page import PageFigure, Part, Section, sections
 from triptych.report.palette import label
 from triptych.report.statistics import Interval
+from triptych.report.summary import Bars, Summary, interval_bars
 from triptych.report.tables import DASH, TIMES, Table, number, plain
 from triptych.rl.methods import DENSE
 from triptych.rl.report.claims import KEEPS, LEARNED
@@ -224,7 +224,7 @@ def glance(
     *,
     observations: str,
     updates: int,
-) -> Glance:
+) -> Summary:
     """The first screen: the share of the dense score that pruned policies keep where the dense ones
     learned, on both kinds of observations if both ran, and how much smaller they are.
 
@@ -257,7 +257,7 @@ def glance(
     others = pruned[(pruned["method"] != methods[0]) & (pruned["seen"] == observations)]
     if len(others):
         limits.append(f"Other masks keep on average {_average_shares(others)}.")
-    return Glance(
+    return Summary(
         sentence=sentence,
         numbers=[
             *_headlines(shown, observations),

@@ -10,9 +10,9 @@ import pandas as pd
 
 from triptych.core.files import read_frames
 from triptych.report.files import Files
-from triptych.report.glance import Glance, photographs
 from triptych.report.palette import spoken
 from triptych.report.statistics import ratio_interval
+from triptych.report.summary import Summary, photographs
 from triptych.report.tables import TIMES, number
 from triptych.style.data.missing import missing_among
 from triptych.style.report.claims_needs import BATCHES
@@ -23,7 +23,7 @@ SHOWN_WEIGHTS = {"hed": "trained further on edges", "embedded": "trained on few 
 """What weights are that aren't the paper's."""
 
 
-def glance(files: Files, settings: Mapping[str, Any]) -> Glance | None:
+def glance(files: Files, settings: Mapping[str, Any]) -> Summary | None:
     """The first screen: a photograph painted by both versions, and how long they take. Of the
     results `painted` the first is shown whose pictures could be had. None where these files are
     missing."""
@@ -50,7 +50,7 @@ def glance(files: Files, settings: Mapping[str, Any]) -> Glance | None:
         caption = caption.replace("; ", "; its pixels optimised (Version 1); ", 1)
     timed = read_frames(files["table1"]).dropna(subset="value")
     seconds = _digits(stylised.loc[shown, "seconds"].mean())
-    return Glance(
+    return Summary(
         sentence=f"A network (Version 2) paints *{names[0]}* in the style of *{names[1]}* in one "
         f"pass of {seconds} s. {_learnt_nothing(files) or _speedup(files)}",
         numbers=_seconds(timed),

@@ -8,9 +8,9 @@ from triptych.needle.report import CLAIMS, PARTS
 
 from triptych.core.files import read_frames
 from triptych.report.files import Files
-from triptych.report.glance import Glance
 from triptych.report.page import PageFigure, Section
 from triptych.report.page import sections as sections_of
+from triptych.report.summary import Summary
 
 __all__ = ["CLAIMS", "PAPER", "PARTS", "TITLE", "glance", "read_tables", "sections", "tables_of"]
 
@@ -28,12 +28,12 @@ def tables_of(frames: Mapping[str, pd.DataFrame], plan: Any, became: Any) -> pd.
     return frames["throws"]
 
 
-def glance(files: Files, settings: Mapping[str, Any]) -> Glance | None:
+def glance(files: Files, settings: Mapping[str, Any]) -> Summary | None:
     """The first screen: a sentence and a number; None without the table."""
     if not files["table1"]:
         return None
     pi = read_frames(files["table1"])["value"].mean()
-    return Glance("Needles were thrown on a ruled floor.", [(f"{pi:.3f}", "estimate of pi")])
+    return Summary("Needles were thrown on a ruled floor.", [(f"{pi:.3f}", "estimate of pi")])
 
 
 def sections(

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from triptych.core.files import atomic_path
 from triptych.report.embedding import Embedded, preview
 from triptych.report.tables import number
+from triptych.report.templates import filled
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,8 @@ def interval_bars(rows: pd.DataFrame, digits: int) -> list[Bar]:
 
 
 @dataclass(frozen=True)
-class Glance:
-    """A study in ten seconds.
+class Summary:
+    """First screen of a study.
 
     sentence: what the run shows of the paper, with its interval (Markdown). limits: what it can't
     show, and why (Markdown). numbers: value and label of each, at most three.
@@ -74,3 +76,9 @@ class Glance:
 def photographs(paths: Sequence[Path], texts: Sequence[str]) -> list[tuple[Embedded, str]]:
     """PNG files with their alternative texts."""
     return [(preview(path), text) for path, text in zip(paths, texts, strict=True)]
+
+
+def write_summary(summary: Summary, path: str | Path) -> None:
+    """Write a study's first screen as a part of the page."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(filled("summary.html.j2", summary=summary), encoding="utf-8")
