@@ -231,7 +231,7 @@ def claims() -> str:
 
 
 def deciding_scales() -> dict[str, str]:
-    """The smallest scale that decides each claim, and the smallest that shows it with substitutes."""
+    """The smallest scale that decides each claim, and that which shows it with substitutes."""
     words = {DECIDES: "{}", WITH_SUBSTITUTES: "{} with substitutes"}
     smallest: dict[str, dict[str, str]] = defaultdict(dict)
     for scale in SCALES:
