@@ -217,14 +217,19 @@ def summary(name, params={}, priority=0, **inputs):
     product(summary_files, name, params, priority, {**inputs, "shape": shape})
 
 
-def products(study):
-    """The files of all products of a study: an input function, since rules declare them later."""
-    return lambda wildcards: sorted(
+def products_of(study):
+    """The files of a study's products that are declared so far."""
+    return sorted(
         file
         for name, product in PRODUCTS.items()
         if name.startswith(f"{study}_")
         for file in product["files"]
     )
+
+
+def products(study):
+    """The files of all products of a study: an input function, since rules declare them later."""
+    return lambda wildcards: products_of(study)
 
 
 def old_figure(name, product, shows, files=figure_files):
