@@ -14,13 +14,13 @@ import torch
 from audio_small_models import SMALL, write_text
 from audio_source_files import CLOTHO, captions_of, write_clotho
 from download_server import Behaviour, serving
+from triptych.audio.report.tables_others import published_long, published_table
 
 from triptych.audio.data.audio_sources import open_audio
 from triptych.audio.data.clotho import read_clotho
 from triptych.audio.data.shard_writing import write_shards
 from triptych.audio.models.published import convert_checkpoint, download_checkpoint
 from triptych.audio.models.retrieval import build_model, load_model
-from triptych.audio.report.tables_others import published_long, published_table
 from triptych.audio.scoring.published import score_models
 from triptych.core.errors import InputError
 

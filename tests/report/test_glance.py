@@ -12,8 +12,8 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 from test_page import PRICES, claims
-
 from triptych.audio.report.page import glance as audio_glance
+
 from triptych.report.claims import NOT_TESTABLE
 from triptych.report.embedding import embedded
 from triptych.report.page import PageFigure

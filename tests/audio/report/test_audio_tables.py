@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 import synthetic_audio as made
 from test_page import Elements, page
-
 from triptych.audio.report.figures import (
     CAPTION_COLOURS,
     finetuning_figure,
@@ -18,10 +17,11 @@ from triptych.audio.report.figures import (
     trainings_long,
 )
 from triptych.audio.report.page import PARTS, audio_sections
-from triptych.audio.report.rows import interval_texts
 from triptych.audio.report.tables import RUN, table2_long, table2_tables
 from triptych.audio.report.tables_leaks import leaks_long, leaks_tables
 from triptych.audio.report.tables_others import table1_long, table1_table
+
+from triptych.audio.report.rows import interval_texts
 from triptych.report.page import PageFigure
 from triptych.report.tables import DASH, write_table
 
