@@ -11,26 +11,15 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from PIL import Image
-from test_page import PRICES, claims
+from triptych.rl.report.page import glance as rl_glance
 
-from triptych.report.claims import NOT_TESTABLE
 from triptych.report.embedding import embedded
-from triptych.report.page import PageFigure
 from triptych.report.palette import save_figure
 from triptych.report.summary import Bar, Bars
 from triptych.report.tables import DASH
-from triptych.rl.report.page import glance as rl_glance
 from triptych.rl.tasks.task import NORMALISED
 from triptych.style.data.missing import write_missing
 from triptych.style.report.glance import glance as style_glance
-
-
-def test_a_row_of_a_claim_shows_what_was_measured_or_what_it_would_take():
-    assert {claim["brief"] for claim in claims()} >= {"first; second"}
-    untested = {claim["id"]: claim["brief"] for claim in claims(PRICES, verdict=NOT_TESTABLE)}
-    assert untested.pop("rl-bcq-95") == "config/night.yaml decides it."
-    assert set(untested.values()) == {"a; b; c; d; e"}
-    assert {claim["brief"] for claim in claims(reason="", verdict=NOT_TESTABLE)} == {DASH}
 
 
 def test_bars_share_one_axis_and_are_cut_at_its_ends():
@@ -38,12 +27,6 @@ def test_bars_share_one_axis_and_are_cut_at_its_ends():
     lengths = {-5.0: 0, 0.0: 0, 10.0: 25, 40.0: 100, math.inf: 100, math.nan: 0}
     assert {length: bars.share(length) for length in lengths} == lengths
     assert Bars("", [Bar("a", math.nan, "")]).share(1.0) == 100
-
-
-def test_an_alternative_text_says_what_the_figure_shows():
-    caption = "Total *loss* of `Version 1`. A second sentence. More."
-    figure = PageFigure("f", "Figure 2. Loss history.", caption, "data:,")
-    assert figure.alt == "Loss history. Total loss of Version 1."
 
 
 SIZES = pd.DataFrame(

@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from gymnasium.spaces import Box
+from triptych.rl.report.page import datasets_table
 
 from triptych.core.errors import InputError
 from triptych.core.files import sha256_of
 from triptych.rl.acting.evaluation import EvaluationSettings, evaluate
 from triptych.rl.algorithms.td3_bc import Td3Bc
 from triptych.rl.networks.algorithm import Widths
-from triptych.rl.report.page import datasets_table
 from triptych.rl.tasks.environments import episodes_of, try_environment
 from triptych.rl.tasks.preparing import prepare
 from triptych.rl.tasks.task import task_from

@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import synthetic
+from triptych.rl.report.sensors import inputs_long
 
 from triptych.report.tables import (
     Table,
@@ -16,7 +17,6 @@ from triptych.report.tables import (
 from triptych.rl.report.inference import latency_long
 from triptych.rl.report.memory import table1_long, table1_table
 from triptych.rl.report.scores import run_scores
-from triptych.rl.report.sensors import inputs_long
 from triptych.rl.report.tables import scores_long, scores_table
 
 PUBLISHED = Path(__file__).parents[3] / "resources" / "published"
