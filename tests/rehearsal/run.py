@@ -36,7 +36,7 @@ from triptych.apps.listing import ASKS, Job, listed_jobs
 from triptych.scale import BEYOND, FILES, PAPER
 
 COPIED = ("Snakefile", "config.yaml", "config", "rules", "workflow_scripts", "envs", "profiles")
-COPIED += ("resources", "docs")
+COPIED += ("report", "resources", "docs")
 REHEARSAL = "config/rehearsal.yaml"
 CONFIG = ("--config", "scale=rehearsal")
 MAKERS = {"rl": make_rl, "style": make_style, "audio": make_audio}
