@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-import synthetic
 
 from triptych.core.config import completed, read_yaml
 from triptych.report.claims import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED
@@ -24,12 +23,6 @@ from triptych.report.summary import Bars
 from triptych.report.tables import Table
 from triptych.report.timings import duration
 from triptych.rl.report.claims import CLAIMS
-from triptych.rl.report.inference import latency_long
-from triptych.rl.report.memory import table1_long
-from triptych.rl.report.page import PARTS, rl_sections
-from triptych.rl.report.scores import run_scores
-from triptych.rl.report.sensors import inputs_long
-from triptych.rl.report.tables import POINTS, comparisons_long, scores_long, variants_long
 from triptych.studies import studies
 
 RESOURCES = Path(__file__).parents[2] / "resources"
@@ -131,38 +124,6 @@ def test_text_from_data_never_becomes_an_element(evil):
     sources = {attrs.get("src", "")[:5] for tag, attrs in elements.seen if tag == "img"}
     assert sources == {"data:"}
     assert evil in elements.text  # shown as the text that it is
-
-
-def test_the_offline_rl_study_shows_its_figures_and_whose_data_they_are_of():
-    published = pd.read_csv(RESOURCES / "published" / "rl_table1_megabytes.csv")
-    runs, varied = (
-        run_scores(each) for each in (synthetic.scores(evaluations=1), synthetic.with_a_variant())
-    )
-    frames = {
-        "table1": table1_long(
-            synthetic.sizes(), published, task="halfcheetah", sparsity=95, scale="demo"
-        ),
-        "scores": synthetic.cells(scores_long(runs, 95)),
-        "inference": latency_long(synthetic.latency(), scale="demo"),
-        "comparisons": synthetic.cells(comparisons_long(runs), unit=POINTS),
-        "inputs": inputs_long(synthetic.inputs(), sparsity_percent=95, scale="demo"),
-        "variants": synthetic.cells(variants_long(varied)),
-        "datasets": synthetic.datasets(),
-    }
-    settings = {"variants": synthetic.VARIANTS}
-    titles = {name: title for part in PARTS.values() for name, title in part.figures.items()}
-    figures = {name: PageFigure(name, title, "", "data:,") for name, title in titles.items()}
-    shown = rl_sections(frames, settings, figures)
-    elements = Elements(page(sections=shown))
-    tables = {"rl_table1", "rl_scores", "rl_variants", "rl_datasets"}
-    assert {part.anchor for part in shown} <= set(PARTS)
-    assert {attrs.get("id") for _, attrs in elements.seen} >= set(titles) | tables
-    assert "easier to clone" in elements.text
-    frames["datasets"] = synthetic.datasets("d4rl")
-    assert (
-        "easier"
-        not in next(p for p in rl_sections(frames, settings, {}) if p.anchor == "data").intro
-    )
 
 
 def test_markdown_renders_what_the_differences_use():
