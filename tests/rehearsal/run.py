@@ -31,9 +31,9 @@ import yaml
 from audio_inputs import make_audio
 from broken_sources import break_sources, lost_outputs
 from sources import ROOT, Sources, make_rl, make_style, real_sources
+from triptych.page import PARTIAL
 
 from triptych.apps.listing import ASKS, Job, listed_jobs
-from triptych.page import PARTIAL
 from triptych.scale import BEYOND, FILES, PAPER
 
 COPIED = ("Snakefile", "config.yaml", "config", "rules", "workflow_scripts", "envs", "profiles")

@@ -13,13 +13,12 @@ from matplotlib.figure import Figure
 from PIL import Image
 from test_page import PRICES, claims
 
-from triptych.audio.report.page import glance as audio_glance
 from triptych.report.claims import NOT_TESTABLE
 from triptych.report.embedding import embedded
 from triptych.report.page import PageFigure
 from triptych.report.palette import save_figure
 from triptych.report.summary import Bar, Bars
-from triptych.report.tables import DASH, MINUS
+from triptych.report.tables import DASH
 from triptych.style.data.missing import write_missing
 from triptych.style.report.glance import glance as style_glance
 
@@ -43,59 +42,6 @@ def test_an_alternative_text_says_what_the_figure_shows():
     caption = "Total *loss* of `Version 1`. A second sentence. More."
     figure = PageFigure("f", "Figure 2. Loss history.", caption, "data:,")
     assert figure.alt == "Loss history. Total loss of Version 1."
-
-
-def table2(scores, data="scenes", captions="template"):
-    """The long Table 2 of systems (audio model, kind, system, mAP@10), each but chance with an
-    interval one point wide to either side; R@10 is twice as high."""
-    return pd.DataFrame(
-        {"block": "run", "metric": metric, "kind": kind, "value": value * factor, "data": data}
-        | {"audio_model": model, "text_model": "t", "clips": 100, "system": system}
-        | {"low": (value - wide) * factor, "high": (value + wide) * factor, "gpt": captions}
-        | {"published": 41.42 if system == "ensemble" else None}
-        for metric, factor in (("map_at_10", 1), ("r_at_10", 2))
-        for model, kind, system, value in scores
-        for wide in [math.nan if kind == "chance" else 1]
-    )
-
-
-LEARNT = (
-    *(("a", "finetuned_gpt", "model", 30.0), ("a", "finetuned_gpt", "model", 28.0)),
-    *(("a", "finetuned_human", "model", 31.0), ("a", "pretrained", "model", 20.0)),
-    ("b", "finetuned_gpt", "model", 50.0),
-    *((None, "ensemble_published", "ensemble", 33.0), (None, "chance", "baseline", 3.0)),
-    (None, "keywords", "baseline", 40.0),
-)
-
-
-def test_audio_shows_the_main_pair_between_chance_and_the_ensemble():
-    shown = audio_glance(table2(LEARNT))
-    assert "66 [64, 68]% of the sentences" in shown.sentence and "chance: 6%" in shown.sentence
-    assert "33.0 [32.0, 34.0]" in shown.sentence and "50.0 [49.0, 51.0]" in shown.sentence
-    assert "40.0 [39.0, 41.0]" in shown.sentence
-    assert [value for value, _ in shown.numbers] == ["33.0%", "+11.0", f"{MINUS}17.0"]
-    [*_, (captions, label)] = audio_glance(table2(LEARNT, captions="GPT")).numbers
-    assert captions == f"{MINUS}2.0" and "captions" in label
-    assert "paper: 41.4" in shown.numbers[0][1]
-    values = {bar.label: bar.value for bar in shown.bars.bars}
-    assert values["With new captions"] == 29.0 and next(iter(values)) == "Chance"
-    assert "Untrained" not in values
-
-
-def test_audio_that_learnt_nothing_says_so_in_place_of_gains():
-    chance = [(*system, 2.5 + number / 10) for number, (*system, _) in enumerate(LEARNT)]
-    shown = audio_glance(table2(chance))
-    assert "than chance" in shown.sentence
-    assert [value for value, _ in shown.numbers] == ["3.0%"]
-
-
-def test_audio_tells_of_computed_sounds_and_templates_only_where_there_are_some():
-    def limits(*kind):
-        return audio_glance(table2(LEARNT, *kind)).limits
-
-    assert "computed" in limits("scenes", "template") and "template" in limits("scenes", "template")
-    assert not {"computed", "template"} & set(re.findall(r"\w+", limits("Clotho", "GPT")))
-    assert limits("Clotho", "GPT")
 
 
 PAPERS = {
