@@ -17,7 +17,10 @@ from triptych.report.embedding import embedded
 from triptych.report.palette import save_figure
 from triptych.report.summary import Bar, Bars
 from triptych.report.tables import DASH
+<<<<<<< HEAD
 from triptych.rl.tasks.task import NORMALISED
+=======
+>>>>>>> hr
 from triptych.style.data.missing import write_missing
 from triptych.style.report.glance import glance as style_glance
 
@@ -29,6 +32,7 @@ def test_bars_share_one_axis_and_are_cut_at_its_ends():
     assert Bars("", [Bar("a", math.nan, "")]).share(1.0) == 100
 
 
+<<<<<<< HEAD
 SIZES = pd.DataFrame(
     {"method": method, "format": form, "value": value}
     for method, form, value in (("dense", "dense", 1.0), ("snip", "coo", 0.25))
@@ -95,6 +99,12 @@ def test_offline_rl_shows_both_kinds_of_observations_from_runs_by_seed():
     hopper = [bar for bar in shown.bars.bars if bar.group == "Hopper"]
     assert [bar.value for bar in hopper] == [80.0, 60.0, 90.0, 9.0]
     assert len({bar.label for bar in hopper}) == 4
+=======
+def test_an_alternative_text_says_what_the_figure_shows():
+    caption = "Total *loss* of `Version 1`. A second sentence. More."
+    figure = PageFigure("f", "Figure 2. Loss history.", caption, "data:,")
+    assert figure.alt == "Loss history. Total loss of Version 1."
+>>>>>>> hr
 
 
 PAPERS = {

@@ -35,14 +35,15 @@ from triptych.rl.report.tables import CELL_TEXT, decimals_by_task, interval_text
 from triptych.rl.tasks.task import NORMALISED
 
 
-def numbers(runs: pd.DataFrame) -> pd.DataFrame:
-    """Scores of each cell, on each task and on all tasks.
+def numbers(runs: pd.DataFrame, sparsity_percent: float) -> pd.DataFrame:
+    """Scores of the dense and of the pruned runs at one sparsity, each task and all tasks.
 
     Rows of ALL_TASKS hold the interquartile mean over the tasks whose scores are normalised, its
     interval over seeds drawn within tasks, and no ratio.
     """
-    parts = [summarise_scores(runs)]
-    alike = runs[runs["unit"] == NORMALISED]
+    chosen = runs[runs["sparsity_percent"].isin([0, sparsity_percent])]
+    parts = [summarise_scores(chosen)]
+    alike = chosen[chosen["unit"] == NORMALISED]
     if alike["task"].nunique() > 1:
         parts.append(aggregate_over_tasks(alike).assign(task=ALL_TASKS))
     return pd.concat([part for part in parts if len(part)], ignore_index=True)
@@ -99,7 +100,6 @@ if __name__ == "__main__":
     with job(snakemake):
         params = snakemake.params
         scores, datasets = read_scores(snakemake.input, params.observations)
-        shown = scores["sparsity_percent"].isin([0, shown_level(scores, params.sparsity)])
-        long = numbers(run_scores(scores[shown]))
+        long = numbers(run_scores(scores), shown_level(scores, params.sparsity))
         long = score_cells(long, scores, datasets, scale=params.scale)
         write_table(long, table(long, params.title, params.caption), snakemake.output)
