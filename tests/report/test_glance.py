@@ -11,16 +11,11 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from PIL import Image
-from triptych.rl.report.page import glance as rl_glance
 
 from triptych.report.embedding import embedded
 from triptych.report.palette import save_figure
 from triptych.report.summary import Bar, Bars
 from triptych.report.tables import DASH
-<<<<<<< HEAD
-from triptych.rl.tasks.task import NORMALISED
-=======
->>>>>>> hr
 from triptych.style.data.missing import write_missing
 from triptych.style.report.glance import glance as style_glance
 
@@ -30,81 +25,6 @@ def test_bars_share_one_axis_and_are_cut_at_its_ends():
     lengths = {-5.0: 0, 0.0: 0, 10.0: 25, 40.0: 100, math.inf: 100, math.nan: 0}
     assert {length: bars.share(length) for length in lengths} == lengths
     assert Bars("", [Bar("a", math.nan, "")]).share(1.0) == 100
-
-
-<<<<<<< HEAD
-SIZES = pd.DataFrame(
-    {"method": method, "format": form, "value": value}
-    for method, form, value in (("dense", "dense", 1.0), ("snip", "coo", 0.25))
-    for _ in ("actor", "critic", "vae")
-)
-BEHAVIOUR = {"hopper": 80.0, "walker2d": 90.0}
-POLICIES = pd.DataFrame(
-    {"task": task, "score_normalised_mean": score, "source": "collected"}
-    for task, score in BEHAVIOUR.items()
-)
-
-
-def rl_scores(walker):
-    """Table rows of two algorithms on two tasks, one of them also as a mean over tasks and in its
-    own unit."""
-    return pd.DataFrame(
-        {"algorithm": algorithm, "task": task, "method": method, "sparsity_percent": level}
-        | {"value": share * dense, "low": share * dense - 1, "high": share * dense + 1}
-        | {"ratio_to_dense": share, "ratio_low": share - 0.1, "ratio_high": share + 0.1}
-        | {"unit": "return" if task == "own" else NORMALISED}
-        for algorithm in ("BCQ", "BC")
-        for method, level, share in (("dense", 0, 1.0), ("snip", 95, 0.75), ("grasp", 95, 0.25))
-        for task, dense in (("hopper", 80), ("walker2d", walker), ("own", 1), ("all tasks", 40))
-    )
-
-
-def test_offline_rl_shows_shares_where_the_dense_policies_learned():
-    shown = rl_glance(SIZES, rl_scores(30), POLICIES, None, observations="normalised", updates=7)
-    assert "0.75 [0.65, 0.85] on Hopper" in shown.sentence and "Walker2d" not in shown.sentence
-    assert [value for value, _ in shown.numbers] == ["75%", "4.00×"]  # noqa: RUF001
-    assert "Walker2d (30 of 90)" in shown.limits and "Hopper" not in shown.limits
-    assert [(bar.group, bar.value, bar.strong) for bar in shown.bars.bars] == [
-        ("Hopper", 80.0, False),
-        ("Hopper", 60.0, True),
-        ("Walker2d", 30.0, False),
-        ("Walker2d", 22.5, True),
-    ]
-
-
-def test_offline_rl_that_learned_nothing_shows_no_share():
-    scores = rl_scores(30)
-    nothing = scores[scores["task"] != "hopper"]
-    shown = rl_glance(SIZES, nothing, POLICIES, None, observations="normalised", updates=7)
-    assert [value for value, _ in shown.numbers] == ["4.00×"]  # noqa: RUF001
-    assert "%" not in shown.sentence and "0.75" not in shown.sentence
-    own = scores[scores["unit"] != NORMALISED]
-    assert not rl_glance(SIZES, own, POLICIES, None, observations="raw", updates=7).bars.bars
-
-
-def test_offline_rl_shows_both_kinds_of_observations_from_runs_by_seed():
-    sensors = pd.DataFrame(
-        {"task": task, "observations": seen, "method": method, "sparsity_percent": level}
-        | {"seed": seed, "value": value + seed, "unit": NORMALISED, "name": None}
-        for task, method, level, seen, value in (
-            *(("hopper", "dense", 0, "raw", 90), ("hopper", "snip", 95, "raw", 9)),
-            *(("walker2d", "dense", 0, "raw", 20), ("walker2d", "snip", 95, "raw", 4)),
-            ("hopper", "dense", 0, "normalised", 1),
-        )
-        for seed in (-1, 0, 1)
-    )
-    shown = rl_glance(SIZES, rl_scores(90), POLICIES, sensors, observations="normalised", updates=7)
-    assert [value for value, _ in shown.numbers] == ["75%", "6", "4.00×"]  # noqa: RUF001
-    assert "0.10 [" in shown.sentence and "Walker2d (20 of 90)" in shown.limits
-    hopper = [bar for bar in shown.bars.bars if bar.group == "Hopper"]
-    assert [bar.value for bar in hopper] == [80.0, 60.0, 90.0, 9.0]
-    assert len({bar.label for bar in hopper}) == 4
-=======
-def test_an_alternative_text_says_what_the_figure_shows():
-    caption = "Total *loss* of `Version 1`. A second sentence. More."
-    figure = PageFigure("f", "Figure 2. Loss history.", caption, "data:,")
-    assert figure.alt == "Loss history. Total loss of Version 1."
->>>>>>> hr
 
 
 PAPERS = {

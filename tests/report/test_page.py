@@ -8,10 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-<<<<<<< HEAD
 from markupsafe import Markup
-=======
->>>>>>> hr
 
 from triptych.apps.plan import planned_run
 from triptych.report.claims import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED
@@ -31,12 +28,8 @@ from triptych.report.summary import Bars, Summary, write_summary
 from triptych.report.tables import DASH, Table, write_table
 from triptych.report.timings import duration
 from triptych.rl.report.claims import CLAIMS
-<<<<<<< HEAD
 from triptych.scale import FILES, shipped
 from triptych.studies import NAMES
-=======
-from triptych.studies import studies
->>>>>>> hr
 
 ROOT = Path(__file__).parents[2]
 EVIL = "<script>alert(1)</script>"
@@ -183,7 +176,6 @@ def test_text_from_data_never_becomes_an_element(tmp_path, evil):
     assert evil in elements.text  # shown as the text that it is
 
 
-<<<<<<< HEAD
 def test_a_document_is_text_and_products_in_its_order_some_folded(tmp_path):
     read = document(tmp_path)
     assert (read.title, read.paper) == ("A study", "Of *robots*, shown updates.")
@@ -259,8 +251,6 @@ def test_a_document_shows_each_product_of_a_run_once_and_names_keys_of_the_confi
             value = value[part]
 
 
-=======
->>>>>>> hr
 def test_markdown_renders_what_the_differences_use():
     html = render(
         "# Title\n\nA *word*, a **bold** one, `x < y`.\n- one\n  goes on\n- two\n\n"

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from gymnasium.spaces import Box
-from triptych.rl.report.page import datasets_table
 
 from rl.datasets import table
 from triptych.core.errors import InputError

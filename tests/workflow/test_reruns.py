@@ -91,12 +91,7 @@ def test_the_order_of_sets_and_of_a_configs_keys_computes_nothing_again(tmp_path
     assert checkout.jobs("all", config="own.yaml", python=COLD) == []
     own.write_text(yaml.safe_dump(reversed_keys(merged(*files)), sort_keys=False))
     stale = {job["rule_name"] for job in checkout.jobs("all", config="own.yaml")}
-<<<<<<< HEAD
     assert stale <= {"rl_variants", *REPORT}  # which show the variants in that order
-=======
-    report = {"report_study_claims", "report_claims", "report_page", "report_manifest"}
-    assert stale <= {"rl_variants", *report}  # which show the variants in that order
->>>>>>> hr
 
 
 def test_each_edit_makes_exactly_its_users_stale(finished):

@@ -6,7 +6,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import synthetic
-from triptych.rl.report.sensors import inputs_long
 
 from rl.inputs import numbers as inputs_long
 from rl.scores import numbers as scores_long
@@ -16,10 +15,6 @@ from rl.table1 import table as table1_table
 from triptych.report.tables import Table, latex, markdown, write_table
 from triptych.rl.report.inference import latency_long
 from triptych.rl.report.scores import run_scores
-<<<<<<< HEAD
-from triptych.rl.report.tables import scores_long, scores_table
-=======
->>>>>>> hr
 
 PUBLISHED = Path(__file__).parents[3] / "resources" / "published"
 
