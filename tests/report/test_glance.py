@@ -12,6 +12,7 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 from test_page import PRICES, claims
+from triptych.style.report.glance import glance as style_glance
 
 from triptych.audio.report.page import glance as audio_glance
 from triptych.report.claims import NOT_TESTABLE
@@ -23,7 +24,6 @@ from triptych.report.tables import DASH, MINUS
 from triptych.rl.report.page import glance as rl_glance
 from triptych.rl.tasks.task import NORMALISED
 from triptych.style.data.missing import write_missing
-from triptych.style.report.glance import glance as style_glance
 
 
 def test_a_row_of_a_claim_shows_what_was_measured_or_what_it_would_take():

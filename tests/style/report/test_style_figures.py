@@ -11,8 +11,6 @@ import pytest
 import synthetic_style as made
 from matplotlib.text import Text
 from PIL import Image
-
-from triptych.report.palette import save_figure
 from triptych.style.report.figures_images import (
     busiest_window,
     optimizer_images_figure,
@@ -22,6 +20,8 @@ from triptych.style.report.figures_images import (
 from triptych.style.report.figures_losses import (
     backbones_figure,
 )
+
+from triptych.report.palette import save_figure
 from triptych.style.report.panels import Experiment, Files, Panel, Shown, picture_figure
 from triptych.style.report.runs import history_long, results_long, styles_long
 

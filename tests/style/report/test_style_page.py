@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pandas as pd
 from test_page import Elements, page
+from triptych.style.report.page import page_video
 
 from triptych.report.page import Section
-from triptych.style.report.page import page_video
 
 PUBLISHED = Path(__file__).parents[3] / "resources" / "published"
 

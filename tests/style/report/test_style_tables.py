@@ -6,8 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import synthetic_style as made
-
-from triptych.report.tables import DASH
 from triptych.style.report.figures_losses import loss_times_long
 from triptych.style.report.tables import (
     quality_long,
@@ -15,6 +13,8 @@ from triptych.style.report.tables import (
     table1_long,
     table1_table,
 )
+
+from triptych.report.tables import DASH
 
 PUBLISHED = Path(__file__).parents[3] / "resources" / "published"
 PAPER = {"alexnet": "alexnet", "vgg": "vgg19"}

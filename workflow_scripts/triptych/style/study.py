@@ -6,10 +6,8 @@ from triptych.core.files import read_frames
 from triptych.report.files import Files
 from triptych.style.report.claims import CLAIMS
 from triptych.style.report.claims_needs import tables_of
-from triptych.style.report.glance import glance
-from triptych.style.report.page import PARTS, sections
 
-__all__ = ["CLAIMS", "PARTS", "glance", "read_tables", "sections", "tables_of"]
+__all__ = ["CLAIMS", "read_tables", "tables_of"]
 
 TITLE = "Style transfer of images and videos"
 PAPER = "*Style Transfer of Images and Videos* (Shen and Wang, 2022)"
