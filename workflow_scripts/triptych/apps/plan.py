@@ -69,7 +69,7 @@ def add_commands(commands: Any) -> None:
     parser.add_argument(
         "--missing",
         action="store_true",
-        help="list what a run has not made, and why; write results/report-partial.html",
+        help="list what a run has not made, and why",
     )
     parser.add_argument("--gpus", type=int, default=1, help="where there are any (default: 1)")
 
@@ -79,9 +79,9 @@ def _plan(options: argparse.Namespace) -> int:
 
     check_workflow(root := Path.cwd())
     if options.missing:
-        from triptych.apps.missing import show_missing
+        from triptych.apps.missing import missing_text
 
-        show_missing(*listed_jobs(root, overlays=options.configfile))
+        print(missing_text(listed_jobs(root, overlays=options.configfile)[0], root))
         return 0
     jobs, config, source, scale = planned_run(root, options.configfile)
     known = nearest(config, source)

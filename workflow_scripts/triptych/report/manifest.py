@@ -63,10 +63,13 @@ def of_this_run(records: Mapping[str, Record], files: Iterable[str]) -> dict[str
     return dict(sorted(jobs.items()))
 
 
-def precisions(records: Mapping[str, Record]) -> dict[str, set[str]]:
-    """The precisions that `precision: auto` became, by rule."""
+def precisions(folder: str | os.PathLike[str], files: Iterable[str]) -> dict[str, set[str]]:
+    """The precisions that `precision: auto` became in the jobs of these files, by rule.
+
+    folder: of the jobs' records.
+    """
     by_rule: dict[str, set[str]] = {}
-    for record in records.values():
+    for record in of_this_run(read_records(folder), files).values():
         by_rule.setdefault(record["rule"], set()).update(
             choice["precision"] for choice in record.get("precision", ())
         )

@@ -1,6 +1,6 @@
 """The offline-RL study as its rules see it: runs, files, settings and products, from config."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +16,6 @@ CHANGES_NOTHING = ("rl.runs_per_job", "rl.training.checkpoint_every")
 COUNT_AS_ONE: dict[str, tuple[str, ...]] = {}
 """Values of a key that make the same numbers."""
 PAPER_FIGURES = {"rl_figure1": "snip", "rl_figure2": "grasp"}
-
-
-def without(config: Mapping[str, Any], values: Mapping[str, Collection[str]]) -> dict[str, Any]:
-    """The config that leaves out the tasks of jobs that can't run; {} where no other task is left.
-
-    config: the section `rl`. values: of the jobs' wildcards, by wildcard.
-    """
-    tasks = values.get("task", ())
-    others = [task for task in config["tasks"] if task not in tasks]
-    if not tasks or not others:
-        return {}
-    timed = {"latency": {"task": others[0]}} if config["latency"]["task"] in tasks else {}
-    return {"tasks": dict.fromkeys(sorted(tasks)), **timed}
 
 
 class Workflow:
