@@ -1,8 +1,7 @@
 """Table I. Seconds to stylise an image.
 
-Published were measured on a Colab GPU, by the authors' notebook; ours by its settings: one image at
-a time, a history of 100 pairs, pixels clamped inside the closure. Images are crops held out of the
-training.
+Ours are by the settings of the authors' notebook, too: one image at a time, a history of 100 pairs,
+pixels clamped inside the closure. Images are crops held out of the training.
 """
 
 from collections.abc import Mapping
@@ -138,7 +137,7 @@ def table(long: pd.DataFrame, title: str, caption: str) -> Table:
         run.assign(header="published", cell=run["published"].map(as_printed)),
         run.assign(header="ours", cell=[_seconds(*cell) for cell in spread]),
         scaled.assign(
-            header="scaled to " + scaled["evaluations"].map("{:.0f}".format),
+            header=[f"scaled to {count:.0f}" for count in scaled["evaluations"]],
             cell=scaled["value"].map(_seconds),
         ),
         compared.assign(
@@ -204,8 +203,8 @@ def _caption(long: pd.DataFrame, caption: str) -> str:
         f"after a warm-up, on {ours['device'].iloc[0]}. Ours: {', '.join(named)} at "
         f"{', '.join(map(str, evaluations))} evaluations"
         + (f", network of {network.iloc[0]}" if len(network) else "")
-        + f". Published: AlexNet, VGG-19 at {PAPER_EVALUATIONS} evaluations and a network of width "
-        f"{PAPER_WIDTH}.",
+        + f". Published: AlexNet, VGG-19 and a network of width {PAPER_WIDTH} on a Colab GPU; "
+        f"{PAPER_EVALUATIONS} evaluations by the authors' notebook.",
         caption,
     ]
     if (long["counts"] == SCALED).any():
