@@ -1,60 +1,67 @@
-"""The style study's part of the first screen: a photograph painted by both versions, how many times
-as long the one takes as the other, and what of the run isn't the paper's."""
+"""Style transfer at a glance.
+
+A photograph painted by both versions, how many times as long the one takes as the other, and what
+of the run isn't the paper's.
+"""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from triptych.core.files import read_frames
-from triptych.report.files import Files
+from triptych.core.job import job
+from triptych.report.files import Files, named_files
 from triptych.report.palette import spoken
 from triptych.report.statistics import ratio_interval
-from triptych.report.summary import Summary, photographs
+from triptych.report.summary import Summary, photographs, write_summary
 from triptych.report.tables import TIMES, number
 from triptych.style.data.missing import missing_among
-from triptych.style.report.claims_needs import BATCHES
 from triptych.style.report.labels import ARCHITECTURE_LABELS
-from triptych.style.report.tables import PAPER_ARCHITECTURES, SCALED, is_gpu
+from triptych.style.report.paper import PAPER_ARCHITECTURES, PAPER_BATCHES, is_gpu
+from triptych.style.report.runs import of_pair
 
 SHOWN_WEIGHTS = {"hed": "trained further on edges", "embedded": "trained on few photographs"}
 """What weights are that aren't the paper's."""
 
 
-def glance(files: Files, settings: Mapping[str, Any]) -> Summary | None:
-    """The first screen: a photograph painted by both versions, and how long they take. Of the
-    results `painted` the first is shown whose pictures could be had. None where these files are
-    missing."""
-    if not all(files[name] for name in ("painted", "stylised", "table1")):
-        return None
-    for path in map(Path, files["painted"]):
-        painting, folder = path.parent.name, path.parents[2]
-        pictures = [path, folder / "contents" / path.name, folder / "paintings" / f"{painting}.png"]
+def summary(
+    files: Files, backbones: Mapping[str, Sequence[str]], sources: Collection[str]
+) -> Summary:
+    """A photograph painted by both versions, and how long they take: of those that a network
+    painted the first whose pictures could be had.
+
+    files: by the names of the rule's inputs. backbones: architecture and weights by role. sources:
+    of Version 1's paintings.
+    """
+    for painted, content in zip(files["painted"], files["contents"], strict=True):
+        pictures = [Path(path) for path in (painted, content, files["painting"][0])]
         if not missing_among(pictures):
             break
-    stylised = read_frames(files["stylised"])
-    shown = (stylised["painting"] == painting) & (stylised["content"] == path.stem)
-    names = spoken(path.stem), spoken(painting)
+    pair = {"content": pictures[1].stem, "painting": pictures[2].stem}
+    stylised, timed = read_frames(files["stylised"]), read_frames(files["table1"])
+    timed = timed.dropna(subset="value")
+    names = [spoken(name) for name in pair.values()]
     texts = [
         f"The photograph {names[0]} painted in the style of {names[1]} by a network",
         f"The photograph {names[0]} as it was before it was painted",
         f"The painting {names[1]}, whose style the network has learned",
     ]
     caption = "By a network in one pass (Version 2); the photograph; the painting"
-    optimised = _optimised(files, content=path.stem, painting=painting)
-    if optimised:
-        pictures.insert(1, optimised)
+    runs = of_pair(read_frames(files["runs"]), pair)["run"]
+    optimised = [Path(folder, f"{run}.png") for folder in files["images"] for run in runs]
+    if optimised := [picture for picture in optimised if picture.exists()]:
+        pictures.insert(1, optimised[0])
         texts.insert(1, f"The photograph {names[0]} in the style of {names[1]}, pixels optimised")
         caption = caption.replace("; ", "; its pixels optimised (Version 1); ", 1)
-    timed = read_frames(files["table1"]).dropna(subset="value")
-    seconds = _digits(stylised.loc[shown, "seconds"].mean())
+    seconds = _digits(of_pair(stylised, pair)["seconds"].mean())
+    selection, timing = read_frames(files["selection"]), read_frames(files["timing"])
     return Summary(
         sentence=f"A network (Version 2) paints *{names[0]}* in the style of *{names[1]}* in one "
-        f"pass of {seconds} s. {_learnt_nothing(files) or _speedup(files)}",
+        f"pass of {seconds} s. {_learnt_nothing(selection) or _speedup(timing)}",
         numbers=_seconds(timed),
-        limits=_limits(timed, stylised, settings),
+        limits=_limits(timed, stylised, backbones, sources),
         photographs=photographs(pictures, texts),
         caption=f"{caption}.",
     )
@@ -66,7 +73,7 @@ def _seconds(timed: pd.DataFrame) -> list[tuple[str, str]]:
     sizes = timed.pivot_table(index="size", columns="column", values="value", aggfunc="size")
     size = sizes.reindex(columns=["network", "vgg"]).dropna().index.max()
     cells = timed[timed["size"] == size].drop_duplicates(["column", "counts"])
-    run = cells[cells["counts"] != SCALED].set_index("column")
+    run = cells[cells["counts"] != "scaled"].set_index("column")
     run = run.reindex(["network", "vgg", "speedup_high"])
     papers = [
         "" if pd.isna(value) else f" (paper: {_digits(value)})"
@@ -75,7 +82,7 @@ def _seconds(timed: pd.DataFrame) -> list[tuple[str, str]]:
     network, optimised, faster = run["value"]
     steps = run["evaluations"]["vgg"]
     one_pass = (f"{_digits(network)} s", f"one pass, {number(size, 0)} pixels{papers[0]}")
-    scaled = cells[(cells["counts"] == SCALED) & (cells["column"] == "vgg")]
+    scaled = cells[(cells["counts"] == "scaled") & (cells["column"] == "vgg")]
     if len(scaled):
         return [
             one_pass,
@@ -89,22 +96,9 @@ def _seconds(timed: pd.DataFrame) -> list[tuple[str, str]]:
     ]
 
 
-def _optimised(files: Files, *, content: str, painting: str) -> Path | None:
-    """Version 1's picture of a content and painting, if there is one."""
-    for runs in map(Path, files["optimised"]):
-        table = read_frames([str(runs)])
-        pair = table[(table["content"] == content) & (table["painting"] == painting)]
-        pictures = [runs.parent / "images" / f"{run}.png" for run in pair["run"]]
-        return next((picture for picture in pictures if picture.exists()), None)
-    return None
-
-
-def _speedup(files: Files) -> str:
+def _speedup(timing: pd.DataFrame) -> str:
     """How many times as long Version 1, or a step of it where not all were run, takes as Version 2,
     with its interval over photographs, at the largest size that both were timed at."""
-    if not files["timing"]:
-        return ""
-    timing = read_frames(files["timing"])
     timing = timing[timing["evaluations_done"] == timing["evaluations"]]
     images = timing.groupby(["size", "image", "backbone"])["seconds"].mean().unstack()
     both = images.reindex(columns=["vgg", "network"]).dropna()
@@ -130,13 +124,11 @@ def _speedup(files: Files) -> str:
     return f"{what} takes **{_digits(ratio.estimate)} times** as long as a pass {where} ({likely})."
 
 
-def _learnt_nothing(files: Files) -> str:
+def _learnt_nothing(selection: pd.DataFrame) -> str:
     """A sentence on the networks that this run trained in vain: no checkpoint's loss on held-out
     photographs is below the first one's. "" if there is none."""
-    if not files["selection"]:
-        return ""
     vain = []
-    for name, rows in read_frames(files["selection"]).groupby("painting", sort=False):
+    for name, rows in selection.groupby("painting", sort=False):
         losses = rows.sort_values("batch")["total"]
         if len(losses) > 1 and not losses.min() < losses.iloc[0]:
             vain.append(f"*{spoken(str(name))}*")
@@ -148,16 +140,21 @@ def _learnt_nothing(files: Files) -> str:
     )
 
 
-def _limits(timed: pd.DataFrame, stylised: pd.DataFrame, settings: Mapping[str, Any]) -> str:
+def _limits(
+    timed: pd.DataFrame,
+    stylised: pd.DataFrame,
+    backbones: Mapping[str, Sequence[str]],
+    sources: Collection[str],
+) -> str:
     """What of a run isn't the paper's, a sentence each; "" if nothing."""
     limits = []
     for role, paper in reversed(PAPER_ARCHITECTURES.items()):
-        ours, weights = settings["backbones"][role]
+        ours, weights = backbones[role]
         if (ours, weights) != (paper, "imagenet"):
             named, instead = ARCHITECTURE_LABELS[ours], ARCHITECTURE_LABELS[paper]
             how = SHOWN_WEIGHTS.get(weights, f"{weights} weights")
             limits.append(f"{named} ({how}) stands in for {instead}")
-    if "shipped" in settings["paintings"]:
+    if "shipped" in sources:
         limits.append("a program drew the paintings")
     devices = timed.loc[timed["unit"] == "seconds", "device"]
     if not all(map(is_gpu, devices)):
@@ -166,10 +163,10 @@ def _limits(timed: pd.DataFrame, stylised: pd.DataFrame, settings: Mapping[str, 
     if shipped := [spoken(name) for name in trained.index[trained["origin"] == "shipped"]]:
         limits.append(f"the repository ships the network of {' and '.join(shipped)}")
     for name, batches in trained.loc[trained["origin"] != "shipped", "batches"].items():
-        if batches < BATCHES:
+        if batches < PAPER_BATCHES:
             limits.append(
                 f"{spoken(str(name))}'s was trained for {batches:,.0f} of the paper's "
-                f"{BATCHES:,} batches"
+                f"{PAPER_BATCHES:,} batches"
             )
     if not limits:
         return ""
@@ -179,3 +176,10 @@ def _limits(timed: pd.DataFrame, stylised: pd.DataFrame, settings: Mapping[str, 
 def _digits(value: float) -> str:
     """A number with the digits that one reads at a glance."""
     return number(value, 3 if value < 0.1 else 2 if value < 10 else 0)
+
+
+if __name__ == "__main__":
+    with job(snakemake):
+        params = snakemake.params
+        shown = summary(named_files(snakemake.input), params.backbones, params.sources)
+        write_summary(shown, snakemake.output[0])

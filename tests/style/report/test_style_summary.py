@@ -1,35 +1,17 @@
-"""The first screen, bars, and the pictures as the page holds them."""
-
-import base64
-import io
-import math
-import re
-from urllib.parse import unquote
+"""The style study at a glance: pictures that could be had, measured ratios, other conditions."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 from PIL import Image
 
-from triptych.report.embedding import embedded
-from triptych.report.palette import save_figure
-from triptych.report.summary import Bar, Bars
+from style.summary import summary
 from triptych.report.tables import DASH
 from triptych.style.data.missing import write_missing
-from triptych.style.report.glance import glance as style_glance
-
-
-def test_bars_share_one_axis_and_are_cut_at_its_ends():
-    bars = Bars("", [Bar("a", 30.0, "", low=-5.0, high=40.0), Bar("b", 10.0, "", high=math.inf)])
-    lengths = {-5.0: 0, 0.0: 0, 10.0: 25, 40.0: 100, math.inf: 100, math.nan: 0}
-    assert {length: bars.share(length) for length in lengths} == lengths
-    assert Bars("", [Bar("a", math.nan, "")]).share(1.0) == 100
-
 
 PAPERS = {
     "backbones": {"vgg": ["vgg19", "imagenet"], "alexnet": ["alexnet", "imagenet"]},
-    "paintings": ["wikimedia"],
+    "sources": ["wikimedia"],
 }
 
 
@@ -51,6 +33,7 @@ def styled(tmp_path):
     )
     write(tmp_path, "table1", table)
     write(tmp_path, "timing", timing(run=700))
+    write(tmp_path, "runs", pd.DataFrame({"run": [], "content": [], "painting": []}))
     write(tmp_path, "selection", pd.DataFrame({"painting": "great_wave", "total": [3.0, 2.0]}))
     return tmp_path
 
@@ -71,18 +54,20 @@ def timing(run, slower=10, photographs=3):
     return whole.assign(evaluations_done=whole["evaluations"])
 
 
-def style_shown(folder, settings=PAPERS, **files):
-    names = ("stylised", "table1", "timing", "selection")
-    painted = [folder / "stylised/great_wave/china.png"]
-    found = {name: [folder / f"{name}.csv"] for name in names}
-    return style_glance({**found, "optimised": [], "painted": painted, **files}, settings)
+def shown(folder, settings=PAPERS, contents=("china",)):
+    names = ("stylised", "table1", "timing", "selection", "runs")
+    files = {name: [folder / f"{name}.csv"] for name in names} | {
+        "painted": [folder / f"stylised/great_wave/{name}.png" for name in contents],
+        "contents": [folder / f"contents/{name}.png" for name in contents],
+        "painting": [folder / "paintings/great_wave.png"],
+        "images": [folder / "images"],
+    }
+    return summary(files, **settings)
 
 
 @pytest.mark.parametrize("stated", [True, False])
-def test_style_shows_a_photograph_that_could_be_painted_and_seconds_of_one_size(styled, stated):
-    lost = styled / "stylised/great_wave/lost.png"
-    for path in (lost, styled / "contents/lost.png"):
-        Image.new("RGB", (80, 50)).save(path)
+def test_it_shows_a_photograph_that_could_be_painted_and_seconds_of_one_size(styled, stated):
+    Image.new("RGB", (80, 50)).save(styled / "stylised/great_wave/lost.png")
     write_missing(styled / "contents/lost.png", "lost", "no answer")
     table = pd.read_csv(styled / "table1.csv")
     if stated:
@@ -90,16 +75,15 @@ def test_style_shows_a_photograph_that_could_be_painted_and_seconds_of_one_size(
         table = pd.concat([table, scaled[scaled["column"] != "network"]])
     larger = table[table["column"] != "vgg"].assign(size=512)
     write(styled, "table1", pd.concat([table, larger]))
-    painted = [lost, styled / "stylised/great_wave/china.png"]
-    shown = style_shown(styled, painted=painted)
-    assert "*China* in the style of *Great wave* in one pass of 0.25 s" in shown.sentence
-    values, labels = zip(*shown.numbers, strict=True)
+    seen = shown(styled, contents=("lost", "china"))
+    assert "*China* in the style of *Great wave* in one pass of 0.25 s" in seen.sentence
+    values, labels = zip(*seen.numbers, strict=True)
     assert values[0] == "0.050 s" and "256 pixels" in labels[0]
     assert ["paper: 9.00" in text for text in labels] == [True, False, False]
     assert values[1:] == (("0.50 s", "700") if stated else ("1.00 s", "20×"))  # noqa: RUF001
-    assert [image.width for image, _ in shown.photographs] == [80, 80, 80]
+    assert [image.width for image, _ in seen.photographs] == [80, 80, 80]
     write(styled, "table1", table.assign(value=np.nan))
-    assert style_shown(styled).numbers[1][0] == f"{DASH} s"
+    assert shown(styled).numbers[1][0] == f"{DASH} s"
 
 
 @pytest.mark.parametrize(
@@ -112,73 +96,39 @@ def test_style_shows_a_photograph_that_could_be_painted_and_seconds_of_one_size(
         ({"run": 700, "slower": 0.5}, "not seen to take longer"),
     ],
 )
-def test_style_says_how_many_times_as_long_a_measured_optimisation_takes(
-    styled, measured, sentence
-):
+def test_it_says_how_many_times_as_long_a_measured_optimisation_takes(styled, measured, sentence):
     write(styled, "timing", timing(**measured))
-    assert sentence in style_shown(styled).sentence
+    assert sentence in shown(styled).sentence
 
 
-def test_style_gives_no_ratio_for_a_network_that_learnt_nothing(styled):
-    assert " times** " in style_shown(styled).sentence
+def test_it_gives_no_ratio_for_a_network_that_learnt_nothing(styled):
+    assert " times** " in shown(styled).sentence
     losses = pd.DataFrame({"painting": "great_wave", "total": [2.0, 2.0, 3.0]})
     write(styled, "selection", losses)
-    sentence = style_shown(styled).sentence
+    sentence = shown(styled).sentence
     assert "(*Great wave*) learnt nothing" in sentence and " times** " not in sentence
 
 
-def test_style_shows_the_optimised_picture_of_the_same_photograph_and_painting(styled):
-    (styled / "optimize/images").mkdir(parents=True)
-    Image.new("RGB", (64, 40)).save(styled / "optimize/images/b.png")
+def test_it_shows_the_optimised_picture_of_the_same_photograph_and_painting(styled):
+    assert "Version 1" not in shown(styled).caption
+    (styled / "images").mkdir()
+    Image.new("RGB", (64, 40)).save(styled / "images/b.png")
     runs = [("a", "china", "swirls"), ("b", "china", "great_wave"), ("c", "lake", "great_wave")]
-    table = pd.DataFrame(runs, columns=["run", "content", "painting"])
-    write(styled, "optimize/runs", table)
-    shown = style_shown(styled, optimised=[styled / "optimize/runs.csv"])
-    assert [image.width for image, _ in shown.photographs] == [80, 64, 80, 80]
-    assert "Version 1" in shown.caption and "Version 1" not in style_shown(styled).caption
+    write(styled, "runs", pd.DataFrame(runs, columns=["run", "content", "painting"]))
+    assert [image.width for image, _ in shown(styled).photographs] == [80, 64, 80, 80]
+    assert "Version 1" in shown(styled).caption
 
 
-def test_style_says_what_is_not_the_papers(styled):
-    assert style_shown(styled).limits == ""
+def test_it_says_what_is_not_the_papers(styled):
+    assert shown(styled).limits == ""
     ours = {
         "backbones": {"vgg": ["vgg16", "hed"], "alexnet": ["alexnet", "imagenet"]},
-        "paintings": ["shipped"],
+        "sources": ["shipped"],
     }
     networks = [("swirls", "shipped", 9000), ("great_wave", "trained", 60)]
     rows = pd.DataFrame(networks, columns=["painting", "origin", "batches"])
     rows.assign(content="china", seconds=0.25).to_csv(styled / "stylised.csv")
-    limits = style_shown(styled, ours).limits
+    limits = shown(styled, ours).limits
     for part in ("VGG-16", "VGG-19", "a program drew", "network of Swirls", "60 of the paper's"):
         assert part in limits
     assert "AlexNet" not in limits and "processor" not in limits
-
-
-@pytest.fixture
-def drawn(tmp_path):
-    """A figure of a photograph and a line, as the figures' scripts write them."""
-    figure = Figure(figsize=(9, 4))
-    left, right = figure.subplots(1, 2)
-    noise = np.random.default_rng(0).normal(0, 25, (400, 400, 3))
-    ramp = np.linspace(0, 255, 400)[:, None, None]
-    left.imshow(np.clip(ramp + noise, 0, 255).astype(np.uint8))
-    right.plot(np.linspace(0, 1, 50) ** 2)
-    save_figure(figure, tmp_path / "drawn")
-    return tmp_path / "drawn"
-
-
-def test_a_figure_is_lighter_on_the_page_and_still_the_same(drawn):
-    svg = drawn.with_suffix(".svg")
-    found = embedded(svg)
-    assert len(found.source) < 0.6 * svg.stat().st_size
-    assert (found.width, found.height, found.photographs) == (648, 288, True)
-    assert not set(found.source) & set('<>&"')
-    text = unquote(found.source.removeprefix("data:image/svg+xml,"))
-
-    def line(source):
-        path = re.findall(r'd="(M [^"]*)"[^>]*stroke: #1f77b4', source)[-1]
-        return np.array(re.findall(r"[\d.]+", path), dtype=float)
-
-    assert np.abs(line(text) - line(svg.read_text())).max() < 0.01
-    photograph = re.search(r"data:image/webp;base64,([\w+/=]+)", text)
-    with Image.open(io.BytesIO(base64.b64decode(photograph[1]))) as picture:
-        assert picture.format == "WEBP"
