@@ -14,16 +14,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from triptych.audio.report.differences import gaps, interval_cells
 from triptych.audio.report.rows import (
     CLOTHO_EVALUATION,
     KEYS,
-    KINDS,
     METRICS,
     NUMBERS,
     AudioStudy,
     evaluation_rows,
-    in_order,
+    gaps,
+    interval_cells,
     interval_texts,
     pair_of,
     read_rows,
@@ -35,6 +34,17 @@ from triptych.report.tables import DASH, Table, number, signed, with_cells, writ
 RUN, REPLICATED, DIFFERENCE, PUBLISHED = "run", "replicated", "difference", "published"
 WRITERS = {"template": "template", "authors": "authors' GPT", "openai": "GPT"}
 """What wrote the new captions, by the back end."""
+KINDS = (
+    "finetuned_gpt",
+    "finetuned_human",
+    "pretrained",
+    "ensemble_published",
+    "ensemble_selected",
+    "untrained",
+    "keywords",
+    "chance",
+)
+"""Kinds of systems, in the table's order."""
 UNSEEN = "unseen_map_at_10"
 """mAP@10 of the queries of scenes that combine sounds as no training scene does."""
 HEADERS = {**METRICS, UNSEEN: "mAP@10, unseen"}
@@ -109,6 +119,21 @@ def _own_cells(
     cells = cells.assign(block=block, comparable=cells["published"].notna())
     columns = [*names.drop(columns="published_row"), *KEYS, "kind", "metric", *NUMBERS]
     return cells[["block", *columns, "comparable", "published"]]
+
+
+def in_order(rows: pd.DataFrame, study: AudioStudy) -> pd.DataFrame:
+    """Rows by kind (KINDS), then by the order of the configured pairs, then by seed."""
+    pairs = {pair: place for place, pair in enumerate(study.pairs)}
+    models = zip(rows["audio_model"], rows["text_model"], strict=True)
+    places = pd.DataFrame(
+        {
+            "kind": rows["kind"].map(KINDS.index),
+            "pair": [pairs.get(pair, -1) for pair in models],
+            "later": rows["seed"] != study.first_seed,
+            "seed": rows["seed"],
+        }
+    )
+    return rows.loc[places.sort_values([*places], kind="stable").index]
 
 
 def on_clotho(rows: pd.DataFrame, study: AudioStudy) -> bool:

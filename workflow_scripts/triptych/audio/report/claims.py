@@ -32,8 +32,7 @@ from triptych.audio.report.claims_needs import (
     of_subsets,
     ranked_pairs,
 )
-from triptych.audio.report.differences import mean_over_clips
-from triptych.audio.report.rows import CAPTION_LABELS, METRICS
+from triptych.audio.report.rows import CAPTION_LABELS, METRICS, mean_over_clips
 from triptych.report.claims import Claim, Finding, Need, all_of, claim
 from triptych.report.statistics import Interval
 
@@ -72,12 +71,10 @@ def gain(first: pd.Series, second: pd.Series) -> Interval:
 
 
 def points(interval: Interval) -> str:
-    """A difference as a person writes it."""
     return f"{interval.estimate:+.2f} points"
 
 
 def ends(interval: Interval) -> str:
-    """The interval of a difference as a person writes it."""
     return interval.ends(sign="+")
 
 

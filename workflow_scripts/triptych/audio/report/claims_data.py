@@ -2,17 +2,15 @@
 
 import csv
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from triptych.audio.data_sizes import (
-    AUDIOCAPS,
-    CLOTHO,
     COUNTED,
-    WAVCAPS,
+    PUBLISHED,
     Clips,
     clips_of,
     trained_on,
@@ -22,7 +20,6 @@ from triptych.core.config import read_yaml
 from triptych.core.provenance import SOURCE
 from triptych.report.claims import (
     ENOUGH_DATA,
-    Claim,
     Finding,
     Need,
     all_of,
@@ -35,21 +32,14 @@ PAPER = read_yaml(SOURCE / "config/paper/audio.yaml")["audio"]
 """The report's values."""
 DATASETS = tuple(DATASET_LABELS)
 DEVELOPMENT, TEMPLATE, STRICT = "development", "template", "strict"
-PUBLISHED = pd.DataFrame(
-    [
-        ("clotho", DEVELOPMENT, CLOTHO[DEVELOPMENT].count, CLOTHO[DEVELOPMENT].captions),
-        ("audiocaps", "all", AUDIOCAPS["all"].count, AUDIOCAPS["all"].captions),
-        *(("wavcaps", part, clips.count, clips.captions) for part, clips in WAVCAPS.items()),
-    ],
-    columns=["dataset", "split", "recordings", "captions"],
-).set_index(["dataset", "split"])
-"""What the report trains on; AudioCaps' splits together."""
-CAPTIONS = PUBLISHED["captions"].groupby("dataset").sum()
-NEW_CAPTIONS = PAPER["captions"]["variations"] * int(CAPTIONS["clotho"])
+TRAINED = {**PUBLISHED, "clotho": {DEVELOPMENT: PUBLISHED["clotho"][DEVELOPMENT]}}
+"""What the report trains on, by data set and part; AudioCaps' splits together."""
+CAPTIONS = {name: sum(part.captions for part in parts.values()) for name, parts in TRAINED.items()}
+NEW_CAPTIONS = PAPER["captions"]["variations"] * CAPTIONS["clotho"]
 LABELLED = (DEVELOPMENT, "validation", "evaluation")
 LISTED = {
-    **PUBLISHED["recordings"].groupby("dataset").sum(),
-    "clotho": sum(CLOTHO[split].count for split in LABELLED),
+    **{name: sum(part.count for part in parts.values()) for name, parts in TRAINED.items()},
+    "clotho": sum(PUBLISHED["clotho"][split].count for split in LABELLED),
 }
 """Published recordings with captions."""
 PAPER_MODEL = PAPER["captions"]["model"]
@@ -91,8 +81,8 @@ class Data:
     protected split; backend, model: of the new captions; precisions: of both trainings.
     """
 
-    recordings: pd.Series
-    captions: pd.Series
+    recordings: Mapping[tuple[str, str], int]
+    captions: Mapping[str, int]
     new: int
     leaked: int
     backend: str
@@ -103,18 +93,18 @@ class Data:
 def planned_data(plan: Any) -> Data:
     """The data that a config names. plan: a Workflow."""
     config = plan.config
-    parts = {
-        (dataset, split): part.count
-        for dataset in DATASETS
-        for split, part in clips_of(config, dataset).items()
+    chosen, settings = trained_on(config, config["evaluated"], DATASETS), config["captions"]
+    captions = {
+        name: sum(part.captions for dataset, part in chosen if dataset == name) for name in DATASETS
     }
-    chosen = trained_on(config, config["evaluated"], DATASETS)
-    sizes = pd.DataFrame([(dataset, part.captions) for dataset, part in chosen])
-    captions, settings = sizes.groupby(0)[1].sum(), config["captions"]
     return Data(
-        recordings=pd.Series(parts),
+        recordings={
+            (dataset, split): part.count
+            for dataset in DATASETS
+            for split, part in clips_of(config, dataset).items()
+        },
         captions=captions,
-        new=settings["variations"] * captions.get("clotho", 0),
+        new=settings["variations"] * captions["clotho"],
         leaked=0,
         backend=settings["backend"],
         model=settings["model"],
@@ -141,8 +131,8 @@ def read_data(
     if plan.trained["audiocaps_captions"] == "first":
         datasets = datasets[(datasets != "audiocaps") | ~captions.duplicated()]
     return Data(
-        recordings=available.groupby([counts["dataset"], splits]).sum(),
-        captions=datasets.value_counts(),
+        recordings=available.groupby([counts["dataset"], splits]).sum().to_dict(),
+        captions=datasets.value_counts().to_dict(),
         new=int(new.str.startswith(f"clotho/{DEVELOPMENT}/").sum()),
         leaked=int(counts["leaked"].sum()),
         backend=usage["backend"],
@@ -185,16 +175,19 @@ def has_recordings(
     plan: Any, study: AudioStudy, data: Data, datasets: Sequence[str] = DATASETS
 ) -> Iterator[Need]:
     """Need the report's recordings."""
-    expected = CAPTIONS.copy()
+    expected = dict(CAPTIONS)
     if plan.trained["audiocaps_captions"] == "first":
-        expected["audiocaps"] = AUDIOCAPS["all"].count
-    shares = data.recordings.reindex(PUBLISHED.index, fill_value=0) / PUBLISHED["recordings"]
+        expected["audiocaps"] = LISTED["audiocaps"]
     for name in datasets:
+        shares = [
+            data.recordings.get((name, part), 0) / clips.count
+            for part, clips in TRAINED[name].items()
+        ]
         title, source = DATASET_LABELS[name], source_of(study, name)
         # Of what is not there it has been said already.
         there = source == "published"
         share = f"nine tenths of {title}"
-        recordings = shares[name].min() if there else 1
+        recordings = min(shares) if there else 1
         captions = data.captions.get(name, 0) / expected[name] if there else 1
         yield one_of(f"{title} as published", [source], ["published"], "other recordings")
         yield at_least(share, recordings, ENOUGH_DATA, "fewer recordings")
@@ -336,31 +329,27 @@ def _listed(
         yield is_written(backend)
 
 
-def on_lists(dataset: str) -> Callable[[Callable[[Any], Finding]], Claim]:
-    """A claim on a data set's lists."""
-
-    def needs(plan: Any) -> Iterator[Need]:
-        study, keys = AudioStudy.read(**plan.study), [number.key for number in stated(dataset)]
-        return _listed(dataset, study, planned_lists(plan.config), keys, study.backend)
-
-    return claim(f"audio-data-{dataset}", needs)
+def of_lists(plan: Any, dataset: str) -> Iterator[Need]:
+    """Needs of a claim on a data set's lists. plan: a Workflow."""
+    study, keys = AudioStudy.read(**plan.study), [number.key for number in stated(dataset)]
+    return _listed(dataset, study, planned_lists(plan.config), keys, study.backend)
 
 
-@on_lists("clotho")
+@claim("audio-data-clotho", lambda plan: of_lists(plan, "clotho"))
 def clotho_is_as_stated(tables: Any) -> Finding:
     """Every number that Section 2.4.1 and 2.4.4 {AGREES} Lengths are those that Clotho's metadata
     give."""
     return lists_agree(tables, "clotho")
 
 
-@on_lists("audiocaps")
+@claim("audio-data-audiocaps", lambda plan: of_lists(plan, "audiocaps"))
 def audiocaps_is_as_stated(tables: Any) -> Finding:
     """Every number that Section 2.4.2 {AGREES} Its ten seconds aren't looked at: the lists don't
     give lengths."""
     return lists_agree(tables, "audiocaps")
 
 
-@on_lists("wavcaps")
+@claim("audio-data-wavcaps", lambda plan: of_lists(plan, "wavcaps"))
 def wavcaps_is_as_stated(tables: Any) -> Finding:
     """Every number that Section 2.4.3 {AGREES}"""
     return lists_agree(tables, "wavcaps")

@@ -22,7 +22,6 @@ from triptych.audio.report.claims_data import (
     read_data,
     source_of,
 )
-from triptych.audio.report.differences import measured
 from triptych.audio.report.rows import (
     CAPTION_LABELS,
     CLOTHO_EVALUATION,
@@ -30,6 +29,7 @@ from triptych.audio.report.rows import (
     AudioStudy,
     Pair,
     evaluation_rows,
+    measured,
     of_pair,
     with_kind,
 )
