@@ -1,21 +1,22 @@
 """Shared by all rules: the checked config, digests of code, files, what is shown."""
 
 import csv
-import json
 import os
 import sys
 from contextlib import nullcontext
 from functools import cache
 
 from snakemake.exceptions import WorkflowError
-from snakemake.settings.types import DeploymentMethod
 
 # This checkout's library, whatever is installed; planning hands it to every script by PYTHONPATH.
 sys.path.insert(0, str(SOURCE / "workflow_scripts"))
 
+from triptych.apps.listing import Job
+from triptych.apps.missing import missing_text
 from triptych.core.config import ConfigError, check_paths, placed
+from triptych.core.job import own_rule
 from triptych.core.provenance import CodeChanged
-from triptych.planning import RUNS, plan
+from triptych.planning import plan
 from triptych.report.files import (
     figure_files,
     summary_files,
@@ -257,33 +258,16 @@ def lacked(wildcards):
 
 
 def show_missing():
-    """Print what a run has not made, and why, and write a page of what it has, in the page's
-    environment."""
-    jobs = [job for job in workflow.dag.needrun_jobs() if job.output]
-    listed = [
-        {
-            "rule_name": job.rule.name,
-            "benchmark": job.benchmark and str(job.benchmark),
-            "threads": 1,
-            "resources": {},
-            "wildcards": dict(job.wildcards.items()),
-            **{n: [*map(str, getattr(job, n))] for n in ("input", "output", "log")},
-        }
-        for job in jobs
+    """Print what a run has not made, and why."""
+    jobs = [
+        Job(
+            own_rule(job.log[0]) if job.log else job.rule.name,
+            tuple(map(str, job.input)),
+            tuple(map(str, job.output)),
+            benchmark="",
+            log=str(job.log[0]) if job.log else "",
+        )
+        for job in workflow.dag.needrun_jobs()
+        if job.output
     ]
-    listing = Path(".snakemake/triptych/missing.json")
-    listing.parent.mkdir(parents=True, exist_ok=True)
-    listing.write_text(json.dumps({"jobs": listed, "runs": RUNS}))
-    with_conda = (
-        DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
-    )
-    pages = (
-        [job for job in jobs if job.rule.name == "report_page"] if with_conda else []
-    )
-    address = pages[0].conda_env.address if pages else None
-    shell(
-        "{python} -m triptych.apps.missing {listing} || echo 'What is missing, and why: "
-        "triptych plan --missing, with the --configfile of this run' || true",
-        python="python" if address else sys.executable,
-        conda_env=address,
-    )
+    print(missing_text(jobs, Path()), file=sys.stderr)

@@ -9,7 +9,7 @@ include: "style_report.smk"
 rule style:
     """Style transfer (Shen and Wang 2022): all its tables and figures."""
     input:
-        STYLE.products,
+        products("style"),
         asked("style"),
 
 

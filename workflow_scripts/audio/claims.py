@@ -1,4 +1,4 @@
-"""results/claims/audio.csv: a verdict on each claim about audio retrieval, with the figures behind it."""
+"""results/claims/audio.csv: a verdict on each claim about audio retrieval."""
 
 from pathlib import Path
 

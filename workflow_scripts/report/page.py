@@ -1,4 +1,4 @@
-"""results/report.html: the page that shows everything a run made; results/<study>.html: one study's."""
+"""The page of a whole run, results/report.html, or of one study, results/<study>.html."""
 
 from pathlib import Path
 

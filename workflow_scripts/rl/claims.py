@@ -1,4 +1,4 @@
-"""results/claims/rl.csv: a verdict on each claim about offline RL, with the figures behind it."""
+"""results/claims/rl.csv: a verdict on each claim about offline RL."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""results/claims/style.csv: a verdict on each claim about style transfer, with the figures behind it."""
+"""results/claims/style.csv: a verdict on each claim about style transfer."""
 
 from pathlib import Path
 

@@ -41,34 +41,6 @@ SPLITS = ("development", "validation", "evaluation")
 STAGES = ("pretraining", "finetuning")
 
 
-def without(config: Mapping[str, Any], values: Mapping[str, Collection[str]]) -> dict[str, Any]:
-    """The config that leaves out the corpora, pairs or data set of jobs that can't run.
-
-    config: the section `audio`. values: of the jobs' wildcards, by wildcard. Returns {} where
-    Table 2 would have no pair left, or no Clotho.
-    """
-    corpora, pairs = values.get("corpus", ()), values.get("pair", ())
-    if corpora and config["evaluated"] not in corpora:
-        return {key: None for key in ("replicated", "leaky", "submitted") if config[key] in corpora}
-    if others := [pair for pair in config["pairs"] if pairs and pair_name(pair) not in pairs]:
-        main = max(others, key=lambda pair: len({*pair} & {*config["main"]}))
-        members = [pair for pair in config["ensemble"]["members"] if pair in others]
-        return {
-            "pairs": others,
-            "main": config["main"] if config["main"] in others else main,
-            "ensemble": {"members": members or others},
-        }
-    parts = config["sources"]["wavcaps"]["parts"]
-    named = "/".join([*values.get("part", ()), *values.get("file", ())])
-    left = [part for part in parts if part not in named]
-    if config["sources"]["wavcaps"]["source"] == "download" and 0 < len(left) < len(parts):
-        return {"sources": {"wavcaps": {"parts": left}}}
-    datasets = sorted(values.get("dataset", ()))
-    if "clotho" in datasets:
-        return {}
-    return {"sources": {name: {"source": "none"} for name in datasets}} if datasets else {}
-
-
 class Workflow:
     """The section `audio` of a config as rules use it. Raises ConfigError for other values."""
 

@@ -36,8 +36,8 @@ from triptych.style.report.labels import (
     OPTIMIZER_LOOKS,
     RATES_LABELS,
 )
+from triptych.style.report.paper import PAPER, PAPER_ARCHITECTURES, PAPER_EVALUATIONS
 from triptych.style.report.runs import Row, backbone_name
-from triptych.style.report.tables import PAPER, PAPER_ARCHITECTURES, PAPER_EVALUATIONS
 
 OPTIMIZERS = tuple(PAPER["experiments"]["optimizers"]["vary"]["optimizer"])
 STARTS = tuple(PAPER["experiments"]["initialisations"]["vary"]["initialisation"])

@@ -10,12 +10,17 @@ import pandas as pd
 from triptych.report.claims import Need, at_least, no, one_of
 from triptych.style.optimise.choices import NOTEBOOK, timed_choices
 from triptych.style.report.labels import ARCHITECTURE_LABELS
-from triptych.style.report.runs import smoothed, with_measures
-from triptych.style.report.tables import PAPER, PAPER_ARCHITECTURES, PAPER_WIDTH, is_gpu
+from triptych.style.report.paper import (
+    PAPER,
+    PAPER_ARCHITECTURES,
+    PAPER_BATCHES,
+    PAPER_WIDTH,
+    is_gpu,
+)
+from triptych.style.report.runs import with_measures
 
 SIZE = PAPER["optimize"]["size"]
 CONTENT_LOSSES = tuple(PAPER["experiments"]["losses"]["vary"]["content_loss"])
-BATCHES = PAPER["training"]["schedule"]["batches"]
 ENOUGH_EVALUATIONS = PAPER["experiments"]["optimizers"]["evaluations"]
 """The authors' comparisons of optimizers made 500, the others 700 or 1,200."""
 PRECISIONS = ("float32", "tf32")
@@ -91,14 +96,16 @@ def tables_of(
 def curve(history: pd.DataFrame) -> tuple[float, ...]:
     """CURVE of a run: its number of evaluations; of its finite total loss over the first: the last
     value, the largest over the lowest so far, the last over the lowest; and the last and the
-    largest over the lowest so far once more, of its running median."""
+    largest over the lowest so far once more, of its running median over a tenth of the run."""
     ordered = history.sort_values("evaluation", kind="stable")
     line = ordered["total"] / ordered["total"].iloc[0]
     line = line[np.isfinite(line)]
     recorded = history["evaluation"].nunique()
     if line.empty:
         return recorded, *[np.nan] * (len(CURVE) - 1)
-    smooth = smoothed(line)
+    # Steps of a line search that overshoot are no trend.
+    window = max(len(line) // 10 | 1, 3)
+    smooth = line.rolling(window, center=True, min_periods=1).median()
     rise, smooth_rise = ((values / values.cummin()).max() for values in (line, smooth))
     last = line.iloc[-1]
     return recorded, last, rise, last / line.min(), smooth.iloc[-1], smooth_rise
@@ -163,8 +170,8 @@ def is_wide(widths: Iterable[int]) -> Need:
 
 def is_trained(batches: Iterable[int]) -> Need:
     """Need networks that were trained for an epoch of COCO."""
-    what = f"networks trained for {BATCHES:,} batches"
-    return at_least(what, int(min(batches, default=0)), BATCHES, "shorter training")
+    what = f"networks trained for {PAPER_BATCHES:,} batches"
+    return at_least(what, int(min(batches, default=0)), PAPER_BATCHES, "shorter training")
 
 
 def batches_of(plan: Any, paintings: Iterable[str]) -> list[int]:

@@ -41,7 +41,7 @@ from triptych.style.report.claims_needs import (
     timed_with_both,
 )
 from triptych.style.report.labels import ARCHITECTURE_LABELS, CONTENT_LOSS_LOOKS
-from triptych.style.report.tables import PAPER, PAPER_ARCHITECTURES, PAPER_EVALUATIONS
+from triptych.style.report.paper import PAPER, PAPER_ARCHITECTURES, PAPER_EVALUATIONS
 
 SPEEDUPS = pd.read_csv(SOURCE / "resources/published/style_table1_seconds.csv")["speedup_low"]
 LOWEST_SPEEDUP = int(SPEEDUPS.min())
