@@ -20,6 +20,7 @@ from triptych.audio.report.rows import (
     METRICS,
     NUMBERS,
     AudioStudy,
+    PairModel,
     evaluation_rows,
     gaps,
     interval_cells,
@@ -154,14 +155,13 @@ def _names(
         return {"audio": "Bag of words" if name == "keywords" else name.capitalize()}
     if row["system"] == "ensemble":
         pairs = [study.pairs[pair_of(member)] for member in members[name]]
-        paper = name == "published" and len(pairs) == whole
-        paper = paper and all(all(pair.published) for pair in pairs)
+        paper = name == "published" and len(pairs) == whole and all(map(_as_published, pairs))
         chosen = {"published": "as listed", "selected": "by validation"}[name]
         of_members = f"Ensemble of {len(pairs)}, {chosen}"
         return {"audio": of_members, "published_row": "ensemble" if paper else ""}
     pair = study.pairs[name, row["text_model"]]
     trained, finetuned = stage != "untrained", stage == "finetuned"
-    paper = all(pair.published) and not (finetuned and row["seed"] != study.first_seed)
+    paper = _as_published(pair) and not (finetuned and row["seed"] != study.first_seed)
     by_template = captions == "gpt" and study.backend == "template"
     published_row = "/".join(filter(None, ("-".join(pair.weights), stage, captions)))
     return {
@@ -174,6 +174,10 @@ def _names(
         "shown_seed": row["seed"] if trained else "",
         "published_row": published_row if paper and not by_template else "",
     }
+
+
+def _as_published(pair: PairModel) -> bool:
+    return all(pair.weights) and not pair.projection_hidden
 
 
 def _published_cells(published: pd.DataFrame) -> pd.DataFrame:

@@ -35,26 +35,24 @@ from triptych.audio.report.rows import (
 )
 from triptych.report.claims import Need, all_of, at_least, no, one_of
 
-Contrast = tuple[Pair, Pair]
-"""Two pairs of models, the one that should be better first."""
 NO_OVERLAP, OVERLAP, LONG = PAPER["audio_models"]
 BASES, LARGES = ("bert_base", "roberta_base"), ("bert_large", "roberta_large")
-PAPER_PAIRS: list[Pair] = [(audio, text) for audio, text in PAPER["pairs"]]
+PAPER_PAIRS = [" ".join(pair) for pair in PAPER["pairs"]]
 """Pairs of Table 2 by their published weights, as `PairModel.published` names them."""
-ENSEMBLE: list[Pair] = [(audio, text) for audio, text in PAPER["ensemble"]["members"]]
-BEST: Pair = tuple(PAPER["main"])
-PAPER_CONTRASTS: Mapping[str, Sequence[Contrast]] = {
+ENSEMBLE = [" ".join(pair) for pair in PAPER["ensemble"]["members"]]
+BEST = " ".join(PAPER["main"])
+PAPER_CONTRASTS: Mapping[str, Sequence[tuple[str, str]]] = {
     "larger": [
-        ((audio, large), (audio, base))
+        (f"{audio} {large}", f"{audio} {base}")
         for audio in (NO_OVERLAP, OVERLAP)
         for base, large in zip(BASES, LARGES, strict=True)
     ],
-    "overlap": [((NO_OVERLAP, text), (OVERLAP, text)) for text in (*BASES, *LARGES)],
+    "overlap": [(f"{NO_OVERLAP} {text}", f"{OVERLAP} {text}") for text in (*BASES, *LARGES)],
     "twin": [],
 }
-"""The report's comparisons, likewise: a larger sentence encoder against a smaller one of its kind;
-patches that don't overlap against those that do; a hidden layer in the projections against none, of
-pairs that the report doesn't name."""
+"""The report's comparisons, likewise, what should be better first: a larger sentence encoder
+against a smaller one of its kind; patches that don't overlap against those that do; a hidden layer
+in the projections against none, of pairs that the report doesn't name."""
 PATCH = 16
 """Pixels of PaSST's patches, which overlap where the stride is shorter."""
 PUBLISHED_CUTS = {
@@ -239,7 +237,7 @@ def of_main(run: Planned) -> Iterator[Need]:
     """Need the report's main pair, fine-tuned with human captions."""
     main, what = run.study.main, "PaSST-N with roberta-large as main pair"
     runs = len(run.seeds("finetuned_human", main))
-    yield one_of(what, [_weights(run.study, main)], _names([BEST]), "other encoders")
+    yield one_of(what, [_weights(run.study, main)], [BEST], "other encoders")
     yield are_published(run.study, [main])
     yield at_least(f"{PAPER_RUNS} runs with human captions", runs, PAPER_RUNS, "fewer runs")
 
@@ -258,8 +256,8 @@ def has_both_captions(run: Planned) -> Iterator[Need]:
 
 def of_pairs(run: Planned) -> Iterator[Need]:
     """Need all pairs of Table 2."""
-    found = {" ".join(run.study.pairs[pair].published) for pair in run.pairs}
-    yield all_of("the ten pairs of Table 2", found, _names(PAPER_PAIRS))
+    found = {run.study.pairs[pair].published for pair in run.pairs}
+    yield all_of("the ten pairs of Table 2", found, PAPER_PAIRS)
     yield are_published(run.study, ranked_pairs(run.pairs, run.study))
 
 
@@ -268,7 +266,7 @@ def of_best(run: Planned) -> Iterator[Need]:
     best, title = best_pair(run.pairs, run.study), "PaSST-N with roberta-large"
     runs = int(run.study.first_seed in run.seeds("finetuned_gpt", best))
     yield are_published(run.study, [best])
-    yield one_of(title, [_weights(run.study, best)], _names([BEST]))
+    yield one_of(title, [_weights(run.study, best)], [BEST])
     yield at_least(f"{title} fine-tuned on new captions", runs, 1)
 
 
@@ -277,7 +275,7 @@ def of_members(run: Planned) -> Iterator[Need]:
     found, other = {_weights(run.study, pair) for pair in run.members}, "other members"
     count = len(ENSEMBLE)
     yield at_least(f"an ensemble of {count}", len(run.members), count, other)
-    yield all_of("the report's members", found, _names(ENSEMBLE), other)
+    yield all_of("the report's members", found, ENSEMBLE, other)
     yield are_published(run.study, run.members)
 
 
@@ -305,15 +303,11 @@ def of_contrasts(run: Planned, kind: str) -> Iterator[Need]:
         what = "such a pair beside its twin (config/projection.yaml has one)"
         yield from (at_least(what, len(compared), 1), published)
         return
-    names = {contrast_name((pairs[one].published, pairs[two].published)) for one, two in compared}
-    wanted = [contrast_name(contrast) for contrast in PAPER_CONTRASTS[kind]]
+    names = {f"{pairs[one].published} against {pairs[two].published}" for one, two in compared}
+    wanted = [" against ".join(contrast) for contrast in PAPER_CONTRASTS[kind]]
     yield published
     yield Need("two models of the run that differ so", bool(compared), "none here")
     yield all_of("the report's four comparisons", names, wanted, "other comparisons")
-
-
-def _names(pairs: Iterable[Pair]) -> list[str]:
-    return [" ".join(pair) for pair in pairs]
 
 
 def pairs_of(systems: Iterable[Sequence[str]]) -> list[Pair]:
@@ -323,7 +317,7 @@ def pairs_of(systems: Iterable[Sequence[str]]) -> list[Pair]:
 
 
 def _weights(study: AudioStudy, pair: Pair) -> str:
-    return " ".join(study.pairs[pair].published).strip() or "others"
+    return study.pairs[pair].published or "others"
 
 
 def are_published(study: AudioStudy, pairs: Sequence[Pair]) -> Need:
@@ -351,17 +345,12 @@ def ranked_pairs(pairs: Iterable[Pair], study: AudioStudy) -> list[Pair]:
     return paper if ten else list(pairs)
 
 
-def contrasts(kind: str, pairs: Sequence[Pair], study: AudioStudy) -> list[Contrast]:
+def contrasts(kind: str, pairs: Sequence[Pair], study: AudioStudy) -> list[tuple[Pair, Pair]]:
     """Two of the pairs that differ in one way (a key of PAPER_CONTRASTS), the one that should be
     better, or has a hidden layer, first. The report's in its order, where all of them are there;
     else all."""
-    differing = [
-        (one, other) for other in pairs for one in pairs if _differ(kind, one, other, study)
-    ]
-    known = {
-        (study.pairs[one].published, study.pairs[other].published): (one, other)
-        for one, other in differing
-    }
+    differing = [(one, two) for two in pairs for one in pairs if _differ(kind, one, two, study)]
+    known = {tuple(study.pairs[pair].published for pair in both): both for both in differing}
     complete = PAPER_CONTRASTS[kind] and set(PAPER_CONTRASTS[kind]) <= set(known)
     return [known[contrast] for contrast in PAPER_CONTRASTS[kind]] if complete else differing
 
@@ -377,8 +366,3 @@ def _differ(kind: str, one: Pair, other: Pair, study: AudioStudy) -> bool:
     return (
         first.weights == second.weights and first.projection_hidden > second.projection_hidden == 0
     )
-
-
-def contrast_name(contrast: Contrast) -> str:
-    """Both pairs by their weights."""
-    return " against ".join(" ".join(pair) for pair in contrast)

@@ -66,10 +66,10 @@ class PairModel:
         return f"{self.audio} + {self.text}"
 
     @property
-    def published(self) -> Pair:
-        """Names of the published weights, empty also where a layer more follows the encoders than
-        in the report."""
-        return ("", "") if self.projection_hidden else (self.weights[0], self.weights[1])
+    def published(self) -> str:
+        """Names of the published weights; none where a layer more follows the encoders than in the
+        report."""
+        return "" if self.projection_hidden else " ".join(self.weights).strip()
 
 
 @dataclass(frozen=True)
