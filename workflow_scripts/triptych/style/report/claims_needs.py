@@ -13,13 +13,13 @@ from triptych.style.report.labels import ARCHITECTURE_LABELS
 from triptych.style.report.paper import (
     PAPER,
     PAPER_ARCHITECTURES,
-    PAPER_BATCHES,
     PAPER_WIDTH,
     is_gpu,
 )
 from triptych.style.report.runs import with_measures
 
 SIZE = PAPER["optimize"]["size"]
+BATCHES = PAPER["training"]["schedule"]["batches"]
 CONTENT_LOSSES = tuple(PAPER["experiments"]["losses"]["vary"]["content_loss"])
 ENOUGH_EVALUATIONS = PAPER["experiments"]["optimizers"]["evaluations"]
 """The authors' comparisons of optimizers made 500, the others 700 or 1,200."""
@@ -170,8 +170,8 @@ def is_wide(widths: Iterable[int]) -> Need:
 
 def is_trained(batches: Iterable[int]) -> Need:
     """Need networks that were trained for an epoch of COCO."""
-    what = f"networks trained for {PAPER_BATCHES:,} batches"
-    return at_least(what, int(min(batches, default=0)), PAPER_BATCHES, "shorter training")
+    what = f"networks trained for {BATCHES:,} batches"
+    return at_least(what, int(min(batches, default=0)), BATCHES, "shorter training")
 
 
 def batches_of(plan: Any, paintings: Iterable[str]) -> list[int]:
