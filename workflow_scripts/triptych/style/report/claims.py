@@ -184,7 +184,7 @@ def sgd_fails(tables: Tables) -> Finding:
             continue
         sgd, lbfgs = authors[SGD], authors[LBFGS]
         stopped, rise = sgd["status"] != "finished", sgd["rise"]
-        factor = sgd["final"] / lbfgs["final"]
+        factor = np.divide(sgd["final"], lbfgs["final"])
         kept, other = sgd["ssim_luma"], lbfgs["ssim_luma"]
         finding.add(f"{name}: SGD's loss rises to {rise:.3g} times its lowest")
         if not np.isnan(kept + other):
