@@ -28,7 +28,8 @@ from triptych.apps.plan import Cost, planned_run, read_costs, wall_seconds  # no
 from triptych.core.config import read_config  # noqa: E402
 from triptych.report.claims import DECIDES, WITH_SUBSTITUTES  # noqa: E402
 from triptych.scale import FILES, REHEARSAL  # noqa: E402
-from triptych.studies import predictions, studies  # noqa: E402
+from triptych.studies import claims as claims_of_studies  # noqa: E402
+from triptych.studies import predictions  # noqa: E402
 
 PAGES = (
     *(ROOT / name for name in ("README.md", "Makefile")),
@@ -125,12 +126,10 @@ def scales_in_short() -> str:
 
 @cache
 def _scale_rows() -> list[list[str]]:
-    sources = yaml.safe_load((ROOT / "resources/sources.yaml").read_text("utf-8"))
     rows = []
-    for scale, files in SCALES.items():
+    for scale in SCALES:
         jobs, costs = planned(scale)
-        config = read_config(ROOT, [ROOT / file for file in files])
-        decided = [each.decided for each in predictions(config, sources).values()]
+        decided = [*decided_at(scale).values()]
         rows.append(
             [
                 f"`{scale}`",
@@ -218,14 +217,39 @@ def claims() -> str:
         " The report adds what a run needs\nto test it. Written by `make docs`; "
         "[Results](results.md) says what the verdicts mean."
     ]
-    for study in studies().values():
-        lines = ["| claim | says | judged by |", "| --- | --- | --- |"]
-        for claim in study.CLAIMS:
+    scales = deciding_scales()
+    for study, of_study in claims_of_studies().items():
+        lines = ["| claim | says | judged by | decided from |", "| --- | --- | --- | --- |"]
+        for claim in of_study:
             row = published[claim.id]
-            cells = (f"`{claim.id}`", f"{row['claim']} ({row['where']})", claim.rule)
+            says = f"{row['claim']} ({row['where']})"
+            cells = (f"`{claim.id}`", says, claim.rule, scales[claim.id])
             lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
-        parts.append("\n".join([f"## {study.TITLE}", "", *lines]))
+        document = (ROOT / f"report/{study}.md").read_text("utf-8")
+        parts.append("\n".join([f"#{document.splitlines()[0]}", "", *lines]))
     return "\n\n".join(parts) + "\n"
+
+
+def deciding_scales() -> dict[str, str]:
+    """The smallest scale that decides each claim, and that which shows it with substitutes."""
+    words = {DECIDES: "{}", WITH_SUBSTITUTES: "{} with substitutes"}
+    smallest: dict[str, dict[str, str]] = defaultdict(dict)
+    for scale in SCALES:
+        for claim, decided in decided_at(scale).items():
+            smallest[claim].setdefault(decided, scale)
+    return {
+        claim: "; ".join(text.format(scales[how]) for how, text in words.items() if how in scales)
+        or "no shipped scale"
+        for claim, scales in smallest.items()
+    }
+
+
+@cache
+def decided_at(scale: str) -> dict[str, str]:
+    """Whether a scale decides each claim."""
+    sources = yaml.safe_load((ROOT / "resources/sources.yaml").read_text("utf-8"))
+    config = read_config(ROOT, [ROOT / file for file in SCALES[scale]])
+    return {claim: unmet.decided for claim, unmet in predictions(config, sources).items()}
 
 
 def _published() -> list[dict[str, str]]:

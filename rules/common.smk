@@ -178,10 +178,10 @@ def temp_unless(keep, file):
     return file if keep else temp(file)
 
 
-def product(files, name, params, priority, inputs):
+def product(files, name, params, priority, inputs, env="report", threads=1, gpu=0):
     """Declare what one script makes: a rule of this name, its target and its box in the rule graph.
     The docstring of workflow_scripts/<study>/<product>.py is title and caption, in which the
-    config's values stand as in {{ rl.shown_sparsity }}.
+    config's values stand as in {{ rl.shown_sparsity }}. env: of envs/.
     """
     study, _, script = name.partition("_")
     title, caption = title_and_caption(
@@ -198,6 +198,9 @@ def product(files, name, params, priority, inputs):
             "script": f"{study}/{script}.py",
         },
         "priority": priority,
+        "env": env,
+        "threads": threads,
+        "resources": {**cluster(), **({"gpu": gpu} if gpu else {})},
     }
 
 
@@ -206,10 +209,10 @@ def figure(name, params={}, priority=0, **inputs):
     product(figure_files, name, params, priority, inputs)
 
 
-def table(name, params={}, priority=0, **inputs):
+def table(name, params={}, priority=0, env="report", threads=1, gpu=0, **inputs):
     """Declare a table: csv, md, tex, and html for the page, in this order."""
-    shape = shipped(f"{TEMPLATES}/table.html.j2")
-    product(table_files, name, params, priority, {**inputs, "shape": shape})
+    shaped = {**inputs, "shape": shipped(f"{TEMPLATES}/table.html.j2")}
+    product(table_files, name, params, priority, shaped, env, threads, gpu)
 
 
 def summary(name, params={}, priority=0, **inputs):

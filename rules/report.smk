@@ -37,9 +37,10 @@ for _name, _product in PRODUCTS.items():
             f"results/benchmarks/{_name}/{_name}.tsv"
         priority: _product["priority"]
         conda:
-            "../envs/report.yaml"
+            f"../envs/{_product['env']}.yaml"
+        threads: _product["threads"]
         resources:
-            **cluster(),
+            **_product["resources"],
         params:
             **_product["params"],
             scale=SCALE,

@@ -73,7 +73,7 @@ def test_a_stack_that_the_config_does_not_make_is_refused_by_name(planned_in):
 def test_every_job_has_a_log_a_benchmark_and_provenance_under_its_rules_name(finished_once):
     results = finished_once.root / "results"
     rules = {path.name for path in (results / "provenance").iterdir()}
-    assert {"rl_collect", "rl_train", "rl_draw_masks"} <= rules
+    assert {"rl_collect", "rl_train", "rl_figure3"} <= rules
     for rule in rules:
         names = {path.stem for path in (results / "provenance" / rule).iterdir()}
         assert names == {path.stem for path in (results / "logs" / rule).iterdir()}

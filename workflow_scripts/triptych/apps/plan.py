@@ -95,7 +95,7 @@ def _plan(options: argparse.Namespace) -> int:
         jobs = planned_run(root, [source / file for file in FILES[other]]).jobs
         word = "With" if other == BEYOND else "Without"
         print(f"{word} config/beyond.yaml: {totals(jobs, costs_of(jobs, source, other))}.")
-    print(claims_page(config, scale, source))
+    print(claims_page(config, source))
     return 0
 
 
@@ -114,23 +114,22 @@ def totals(jobs: Sequence[Job], costs: Sequence[Cost]) -> str:
     )
 
 
-def claims_page(config: Mapping[str, Any], scale: str, source: Path) -> str:
-    """A line for each claim: whether a run of this config can decide it, what it would lack, and
-    which larger scale decides it."""
+def claims_page(config: Mapping[str, Any], source: Path) -> str:
+    """A line for each claim: whether a run of this config can decide it, and what it would lack."""
     import yaml
 
     from triptych.report.claims import DECIDES, sentence
-    from triptych.scale import deciding
     from triptych.studies import predictions
 
     sources = yaml.safe_load((source / "resources" / "sources.yaml").read_text(encoding="utf-8"))
-    unmet, larger = predictions(config, sources), deciding(scale, source, sources)
+    unmet = predictions(config, sources)
     decided = Counter(needs_of_claim.decided for needs_of_claim in unmet.values())
-    lines = ["", f"Claims: {', '.join(f'{count} {word}' for word, count in decided.items())}."]
+    counts = ", ".join(f"{count} {word}" for word, count in decided.items())
+    lines = ["", f"Claims: {counts}. docs/claims.md says which scale decides each."]
     for claim, needs in unmet.items():
         line = f"  {claim}: {needs.decided}."
         if needs.decided != DECIDES:
-            line += f" {sentence([needs.text()])} {larger.get(claim, '')}".rstrip()
+            line += f" {sentence([needs.text()])}"
         lines.append(line)
     return "\n".join(lines)
 

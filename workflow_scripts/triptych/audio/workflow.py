@@ -13,7 +13,6 @@ from triptych.audio.models.sentence_encoders import FILES, hub_model, sentence_e
 from triptych.audio.models.settings import ModelSettings
 from triptych.audio.training.settings import MACHINE
 from triptych.core.config import ConfigError
-from triptych.report.files import products
 
 CHANGES_NOTHING = (
     # Speed, and what a run leaves behind for looking at.
@@ -44,9 +43,6 @@ STAGES = ("pretraining", "finetuning")
 
 class Workflow:
     """The section `audio` of a config as rules use it. Raises ConfigError for other values."""
-
-    figures = ("audio_figure2", "audio_training")
-    TABLES = ("audio_table1", "audio_table2", "audio_leaks")
 
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
         self.config = config["audio"]
@@ -79,8 +75,6 @@ class Workflow:
         named = "results/submissions/{author}_{institute}_task6b_submission_{n}_output.csv"
         numbers = (1, 2, 3, 4) if self.submitted else ()
         self.submissions = [named.format(n=n, **self.config["submission"]) for n in numbers]
-        report_files = products(self.figures, self.TABLES)
-        self.products = sorted({*report_files, *self.submissions, "results/search.html"})
 
     def _read_models(self, kind: str, read: Callable[[Mapping[str, Any], str], Any]) -> Any:
         """The settings of the config's models, by their names."""
@@ -236,15 +230,6 @@ class Workflow:
             "audiocaps_captions": chosen.get("audiocaps_captions", "all"),
             "precisions": [stage["precision"] for stage in stages],
         }
-
-    @property
-    def page(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
-        """Files and settings of its part of the page, figures apart."""
-        files = {
-            name.removeprefix("audio_"): [f"results/tables/{name}.csv"] for name in self.TABLES
-        }
-        others = {"search": ["results/search.html"], "submissions": self.submissions}
-        return files | others, {"study": self.study}
 
     @property
     def study(self) -> dict[str, Any]:

@@ -32,8 +32,7 @@ from triptych.audio.report.claims_needs import (
     ranked_pairs,
 )
 from triptych.audio.report.differences import mean_over_clips
-from triptych.audio.report.figures import CAPTION_LABELS
-from triptych.audio.report.rows import METRICS
+from triptych.audio.report.rows import CAPTION_LABELS, METRICS
 from triptych.report.claims import Finding, Need, all_of, claim
 from triptych.report.statistics import Interval
 

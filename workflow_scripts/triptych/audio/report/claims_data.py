@@ -18,7 +18,7 @@ from triptych.audio.data_sizes import (
     trained_on,
 )
 from triptych.audio.report.rows import DATASET_LABELS, AudioStudy
-from triptych.audio.report.tables import PAPER
+from triptych.core.config import read_yaml
 from triptych.core.provenance import SOURCE
 from triptych.report.claims import (
     ENOUGH_DATA,
@@ -31,6 +31,8 @@ from triptych.report.claims import (
     one_of,
 )
 
+PAPER = read_yaml(SOURCE / "config/paper/audio.yaml")["audio"]
+"""The report's values."""
 DATASETS = tuple(DATASET_LABELS)
 DEVELOPMENT, TEMPLATE, STRICT = "development", "template", "strict"
 PUBLISHED = pd.DataFrame(

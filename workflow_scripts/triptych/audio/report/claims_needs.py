@@ -10,6 +10,7 @@ import pandas as pd
 from triptych.audio.data_sizes import Clips, judged_by
 from triptych.audio.report.claims_data import (
     DATASETS,
+    PAPER,
     Data,
     Lists,
     counted,
@@ -29,7 +30,6 @@ from triptych.audio.report.rows import (
     of_pair,
     with_kind,
 )
-from triptych.audio.report.tables import PAPER
 from triptych.report.claims import Need, all_of, at_least, no, one_of
 
 Contrast = tuple[Pair, Pair]

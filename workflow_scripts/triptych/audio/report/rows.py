@@ -41,6 +41,13 @@ CLOTHO_EVALUATION = {
 
 METRICS = {"map_at_10": "mAP@10", "r_at_1": "R@1", "r_at_5": "R@5", "r_at_10": "R@10"}
 DATASET_LABELS = {"clotho": "Clotho", "audiocaps": "AudioCaps", "wavcaps": "WavCaps"}
+CAPTION_LABELS = {"human": "human captions", "gpt": "new captions"}
+SHAPES = {"human": "o", "gpt": "s"}
+FINETUNING = {
+    "validation_loss": ("Validation loss", "NT-Xent", 1.0),
+    "validation_map_at_10": ("Validation mAP@10", "percent", 100.0),
+}
+"""Title, unit and factor of each measure."""
 KINDS = (
     "finetuned_gpt",
     "finetuned_human",

@@ -1,4 +1,9 @@
-"""Weights kept by input, and scores on raw and on normalised observations."""
+"""What pruning leaves a policy to sense.
+
+Above: scores of the same methods with raw and with normalised observations (bars: means; dots:
+seeds). Below: percent of each input's weights that the masks keep in the decoder's first layer, by
+which a policy of BC senses, mean over seeds; "cut" where some seed keeps none.
+"""
 
 from itertools import product
 from typing import Any
@@ -8,91 +13,33 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from triptych.report.palette import INK, label, legend_below, styled
-from triptych.report.tables import Table, plain, with_cells
-from triptych.rl.methods import CONTROLS, DENSE, OBSERVATIONS
+from triptych.core.files import read_frames
+from triptych.core.job import job
+from triptych.report.palette import INK, legend_below, styled, write_figure
+from triptych.rl.methods import OBSERVATIONS
 from triptych.rl.report.figures import expert_line
 from triptych.rl.report.labels import (
     METHOD_LABELS,
     OBSERVATION_LABELS,
-    TASK_LABELS,
     task_title,
     task_unit,
     tasks_in_order,
 )
+from triptych.rl.report.masks import sensing
+from triptych.rl.report.scores import default_pruning, run_scores, score_cells
 
 COLOURS = {"raw": "#d55e00", "normalised": "#0072b2"}
 SHOWN = 24
 """Inputs in a panel; where a task has more, those that keep most of their weights."""
-INPUT = ["task", "networks", "observations", "method", "sparsity_percent", "layer", "input", "name"]
 
 
-def inputs_long(inputs: pd.DataFrame, *, sparsity_percent: float, scale: str) -> pd.DataFrame:
-    """Weights kept by input at one sparsity, mean over seeds, and how many seeds cut it.
-
-    inputs: rows of inputs.csv; a mask that two sweeps share, since they prune networks of the same
-    widths and seed, counts once. Returns INPUT, weights, seeds, value (percent of the input's
-    weights), least (fewest weights kept by any seed), cut (seeds that keep none).
-    """
-    chosen = inputs[inputs["sparsity_percent"] == sparsity_percent]
-    chosen = chosen.drop_duplicates([*INPUT, "weights", "seed"])
-    frame = chosen.assign(
-        share=100 * chosen["kept"] / chosen["weights"], cut=chosen["kept"] == 0
-    ).groupby([*INPUT, "weights"], as_index=False, sort=False)
-    long = frame.agg(
-        seeds=("seed", "nunique"),
-        value=("share", "mean"),
-        least=("kept", "min"),
-        cut=("cut", "sum"),
-    )
-    return with_cells(long, unit="percent of the input's weights", scale=scale)
-
-
-def sensing(inputs: pd.DataFrame) -> pd.DataFrame:
-    """Rows of criteria's masks of the layer that reads a policy's observations: the decoder's
-    first, or where there is no decoder the actor's."""
-    decoding = inputs["networks"].isin(inputs.loc[inputs["layer"] == "vae.d1", "networks"])
-    of_layer = inputs["layer"] == decoding.map({True: "vae.d1", False: "actor.l1"})
-    return inputs[of_layer & ~inputs["method"].isin([DENSE, *CONTROLS])]
-
-
-def cut_table(long: pd.DataFrame) -> Table:
-    """Lay out the inputs that a policy's first layer is cut off from (`sensing`).
-
-    long: as `inputs_long` returns it.
-    """
-    rows = []
-    key = ["task", "networks", "observations", "method"]
-    for names, inputs in sensing(long).groupby(key, sort=False):
-        task, networks, kind, method = map(str, names)
-        always = (inputs["cut"] == inputs["seeds"].max()).sum()
-        ever = (inputs["cut"] > 0).sum()
-        some = f", {ever - always} more by some" if ever > always else ""
-        least = inputs.iloc[int(inputs["value"].argmin())]
-        row = (label(TASK_LABELS, task), networks, METHOD_LABELS[method], OBSERVATION_LABELS[kind])
-        cut = f"{always} of {len(inputs)} by all seeds{some}" if ever else "none"
-        rows.append((*row, f"{least['name']}: {least['value']:.1f} %", cut))
-    return Table(
-        columns=plain("Task", "Networks", "Method", "Sees", "Least kept", "Cut off"),
-        rows=rows,
-        keys=4,
-        name="rl_inputs",
-        title=f"What a policy senses at {long['sparsity_percent'].max():g}% sparsity.",
-        caption=(
-            "Of the decoder's first layer, which lets BC sense, or where there is no decoder the "
-            "actor's: the input that keeps least of its weights, mean over seeds, and how many "
-            "inputs are cut off."
-        ),
-    )
-
-
-def sensors_long(
+def numbers(
     scores: pd.DataFrame, inputs: pd.DataFrame, *, algorithm: str, networks: str
 ) -> pd.DataFrame:
     """Numbers of the figure: scores of the algorithm's runs, and weights kept by input (`sensing`).
 
     scores: of each run, as value with its unit and data, however observations are seen. inputs: as
-    `inputs_long` returns it, with data. networks: those the algorithm was trained with. Returns
+    rl_inputs has it. networks: those the algorithm was trained with. Returns
     task, observations, method, sparsity_percent, seed (of scores), the columns of `score_cells`,
     and of weights input, name, cut.
     """
@@ -109,17 +56,17 @@ def sensors_long(
 
 
 @styled
-def sensors_figure(long: pd.DataFrame, behaviour: pd.DataFrame) -> Figure:
+def figure(long: pd.DataFrame, behaviour: pd.DataFrame) -> Figure:
     """Above, scores with raw and with normalised observations; below, what each mask senses.
 
-    long: as `sensors_long` returns it. behaviour: task, score_normalised_mean of the policy that
+    long: as `numbers` returns it. behaviour: task, score_normalised_mean of the policy that
     made the data.
     """
     scores, weights = long[long["name"].isna()], long[long["name"].notna()]
     tasks, unit = tasks_in_order(scores), ""
     most = min(SHOWN, weights.groupby("task")["input"].nunique().max())
-    figure = Figure(figsize=(1.2 + 2.75 * len(tasks), 3.0 + 0.17 * most), layout="constrained")
-    panels = figure.subplots(
+    drawn = Figure(figsize=(1.2 + 2.75 * len(tasks), 3.0 + 0.17 * most), layout="constrained")
+    panels = drawn.subplots(
         2, len(tasks), squeeze=False, gridspec_kw={"height_ratios": [1.9, 0.17 * most]}
     )
     for (above, below), task in zip(panels.T, tasks, strict=True):
@@ -130,8 +77,8 @@ def sensors_figure(long: pd.DataFrame, behaviour: pd.DataFrame) -> Figure:
             pruned = f"dense, and {scores['sparsity_percent'].max():g}% pruned"
             above.set_ylabel(f"{unit}\n{pruned}")
         _inputs_panel(below, weights[weights["task"] == task])
-    legend_below(figure, list(panels[0]), columns=3)
-    return figure
+    legend_below(drawn, list(panels[0]), columns=3)
+    return drawn
 
 
 def _scores_panel(axes: Axes, scores: pd.DataFrame) -> None:
@@ -176,3 +123,14 @@ def _inputs_panel(axes: Axes, weights: pd.DataFrame) -> None:
     axes.set_yticks(range(len(kept)), kept.index.get_level_values("name"), fontsize=6.6)
     axes.grid(visible=False)
     axes.set_xlabel("weights kept by input (%)")
+
+
+if __name__ == "__main__":
+    with job(snakemake):
+        params, datasets = snakemake.params, read_frames(snakemake.input.datasets)
+        scores = default_pruning(read_frames(snakemake.input.scores))
+        runs = run_scores(scores).rename(columns={"score": "value"})
+        runs = score_cells(runs, scores, datasets, scale=params.scale)
+        inputs = pd.read_csv(snakemake.input.inputs)
+        long = numbers(runs, inputs, **params.sensing)
+        write_figure(figure(long, datasets), long, snakemake.output)
