@@ -101,7 +101,7 @@ def _speedup(timing: pd.DataFrame) -> str:
     """How many times as long Version 1, or a step of it where not all were run, takes as Version 2,
     with its interval over photographs, at the largest size that both were timed at."""
     timing = timing[timing["evaluations_done"] == timing["evaluations"]]
-    images = timing.groupby(["size", "image", "backbone"])["seconds"].mean().unstack()
+    images = timing.pivot_table("seconds", index=["size", "image"], columns="backbone")
     both = images.reindex(columns=["vgg", "network"]).dropna()
     if both.empty:
         return "Both versions were not timed on one photograph."

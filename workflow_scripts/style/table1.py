@@ -5,6 +5,7 @@ pixels clamped inside the closure. Images are crops held out of the training.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -129,7 +130,7 @@ def _speedups(frame: pd.DataFrame) -> pd.DataFrame:
 def table(long: pd.DataFrame, title: str, caption: str) -> Table:
     """Lay out the seconds: a row a size, published beside ours. A difference and a speed-up of
     scaled seconds stand in the place of those of seconds that were run."""
-    cells: list[tuple[int, str, str, str]] = []
+    cells: list[tuple[Any, str, str, str]] = []
     for row in long[long["unit"] == "seconds"].to_dict("records"):
         place = row["size"], COLUMNS[row["column"]][0]
         if row["counts"] == RUN:
