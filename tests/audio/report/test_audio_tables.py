@@ -73,7 +73,7 @@ def test_two_presets_stand_side_by_side_and_the_last_row_is_their_difference():
 
 def test_synthesised_scenes_meet_no_published_number():
     long = made_run().table2
-    ours = long[long["block"] == RUN]
+    ours = long[long["block"] == "run"]
     assert ours["published"].isna().all() and not ours["comparable"].any()
     shown, printed = table2.tables(long, "", "")
     assert "ynthesised sound scenes, demo scale" in shown.caption
