@@ -9,16 +9,14 @@ MEGABYTES = shipped("resources/published/rl_table1_megabytes.csv")
 VARIED = RL.varied_runs + RL.shown({run["method"] for run in RL.varied_runs})
 SENSORS = ["results/tables/rl_sensors.csv"] if RL.sensing else []
 
-for _number, _method in (("1", "snip"), ("2", "grasp")):  # those of the paper
+for _name, _method in {"rl_figure1": "snip", "rl_figure2": "grasp"}.items():
     if _method in RL.criteria:
         _scores = RL.files("scores.csv", RL.shown([_method]))
-        for _name in (f"rl_figure{_number}", f"rl_figure{_number}_curves"):
-            figure(_name, scores=_scores, datasets=RL.datasets, params=SHOWN)
+        figure(_name, scores=_scores, datasets=RL.datasets, params=SHOWN)
+        figure(f"{_name}_curves", scores=_scores, datasets=RL.datasets, params=SHOWN)
 
 if RL.compared_criteria:
-    figure(
-        "rl_criteria", **SCORES, params={**SHOWN, "criteria": RL.compared_criteria}
-    )
+    figure("rl_criteria", **SCORES, params={**SHOWN, "criteria": RL.compared_criteria})
 figure("rl_curves", **SCORES, params=SHOWN)
 table("rl_scores", **SCORES, params=SHOWN)
 table("rl_comparisons", **SCORES, params=SHOWN)

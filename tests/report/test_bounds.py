@@ -82,7 +82,8 @@ def used(function: Any, known: set[Any]) -> set[str]:
         names |= set(code.co_names) | set(code.co_freevars)
         codes += [part for part in code.co_consts if inspect.iscode(part)]
     cells = [cell.cell_contents for cell in function.__closure__ or ()]
-    others = [*map(function.__globals__.get, names), *cells]
+    inside = [part for cell in cells if isinstance(cell, tuple) for part in cell]
+    others = [*map(function.__globals__.get, names), *cells, *inside]
     here = [each for each in others if ".report.claims" in getattr(each, "__module__", "")]
     return names.union(*(used(other, known) for other in here))
 

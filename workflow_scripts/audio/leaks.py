@@ -5,19 +5,20 @@ over recordings. Differences need a corpus with leaks and are paired by query. L
 those of the evaluation split whose own recording the leaky corpus trains on under another caption.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
 
 import pandas as pd
 
-from triptych.audio.report.differences import gaps, interval_cells
 from triptych.audio.report.rows import (
     DATASET_LABELS,
     METRICS,
     NUMBERS,
     AudioStudy,
     evaluation_rows,
+    gaps,
+    interval_cells,
     interval_texts,
     of_pair,
     read_rows,
@@ -33,12 +34,6 @@ OF_CORPORA = {"excluded": "Excluded", "train": "Trained on", "leaked": "Leaked"}
 DIFFERENCE, DIFFERENCE_LEAKED = "difference", "difference_leaked"
 
 
-def read_corpora(paths: Sequence[str | Path]) -> pd.DataFrame:
-    """CSV files in folders named by their corpus, as one frame with the column `corpus`."""
-    frames = [read_rows(path).assign(corpus=Path(path).parent.name) for path in paths]
-    return pd.concat(frames, ignore_index=True)
-
-
 def numbers(
     metrics: pd.DataFrame,
     queries: pd.DataFrame,
@@ -52,13 +47,14 @@ def numbers(
 ) -> pd.DataFrame:
     """Results with and without leaks, then the ledger; one row a cell.
 
-    removed, counts: of every corpus, by `read_corpora`; exclusions: by corpus. `part` says what a
-    row is: `result` in percent (of the main pair, pretrained; differences over all clips and over
-    those that only the leaky corpus trains on) or `count` of clips by corpus.
+    removed, counts: of every corpus, with its name as `corpus`; exclusions: by corpus. `part` says
+    what a row is: `result` in percent (of the main pair, pretrained; differences over all clips and
+    over those that only the leaky corpus trains on) or `count` of clips by corpus.
     """
-    results = pd.concat(
-        [_scores(metrics, study), _differences(queries, leaked_clips(removed, clips, study), study)]
-    )
+    ours = removed[(removed["corpus"] == study.evaluated) & (removed["sound_id"] != "")]
+    # Evaluation clips whose recording the evaluated corpus removed from training.
+    leaked = clips.loc[clips["sound_id"].isin(ours["sound_id"]), "clip"]
+    results = pd.concat([_scores(metrics, study), _differences(queries, leaked, study)])
     keys = ["corpus", "dataset", "split"]
     clips_listed = counts.melt(keys, [*OF_DATASETS, *OF_CORPORA], "metric", "value")
     results = with_cells(results.assign(part=RESULT), unit="percent", scale=scale)
@@ -79,7 +75,7 @@ def _scores(metrics: pd.DataFrame, study: AudioStudy) -> pd.DataFrame:
     return cells[["row", "corpus", "metric", *NUMBERS]]
 
 
-def _differences(queries: pd.DataFrame, leaked: Sequence[str], study: AudioStudy) -> pd.DataFrame:
+def _differences(queries: pd.DataFrame, leaked: pd.Series, study: AudioStudy) -> pd.DataFrame:
     """Gains of the main pair by leaks, over all clips and over the leaked ones."""
     rows = of_pair(
         evaluation_rows(queries, [study.leaky, study.evaluated]), study.main, "pretrained"
@@ -89,13 +85,6 @@ def _differences(queries: pd.DataFrame, leaked: Sequence[str], study: AudioStudy
     parts = {DIFFERENCE: difference, DIFFERENCE_LEAKED: of_leaked}
     cells = [interval_cells(part).assign(row=name) for name, part in parts.items() if len(part)]
     return pd.concat([pd.DataFrame(), *cells]).assign(corpus="")
-
-
-def leaked_clips(removed: pd.DataFrame, clips: pd.DataFrame, study: AudioStudy) -> list[str]:
-    """Evaluation clips whose recording the evaluated corpus removed from training."""
-    ours = removed[(removed["corpus"] == study.evaluated) & (removed["sound_id"] != "")]
-    evaluation = clips[(clips["split"] == "evaluation") & clips["sound_id"].isin(ours["sound_id"])]
-    return sorted(evaluation["clip"])
 
 
 def table(long: pd.DataFrame, title: str, caption: str) -> Table:
@@ -160,12 +149,16 @@ if __name__ == "__main__":
     with job(snakemake):
         files, params = snakemake.input, snakemake.params
         clips = read_rows(files.clips)
+        removed, counts = (
+            pd.concat(read_rows(path).assign(corpus=Path(path).parent.name) for path in paths)
+            for paths in (files.removed, files.counts)
+        )
         scores = score_runs(params.runs, members=[], clips=clips)
         long = numbers(
             scores.metrics,
             scores.queries,
-            read_corpora(files.removed),
-            read_corpora(files.counts),
+            removed,
+            counts,
             clips,
             AudioStudy.read(**params.study),
             exclusions=params.exclusions,

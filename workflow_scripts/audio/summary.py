@@ -2,7 +2,8 @@
 
 mAP@10 in percent (100: the right recording always comes first) with 95% intervals over recordings:
 {{ "synthesised sound scenes" if audio.sources.clotho.source == "synthesised" else "Clotho" }}. The
-bag of words hears nothing; it counts the words that the sentence shares with a recording's keywords.
+bag of words hears nothing; it counts the words that the sentence shares with a recording's
+keywords.
 """
 
 import pandas as pd

@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from triptych.audio.report.differences import gaps, interval_cells
 from triptych.audio.report.rows import (
     CLOTHO_EVALUATION,
     KEYS,
-    KINDS,
     METRICS,
     NUMBERS,
     AudioStudy,
+    PairModel,
     evaluation_rows,
-    in_order,
+    gaps,
+    interval_cells,
     interval_texts,
     pair_of,
     read_rows,
@@ -35,6 +35,17 @@ from triptych.report.tables import DASH, Table, number, signed, with_cells, writ
 RUN, REPLICATED, DIFFERENCE, PUBLISHED = "run", "replicated", "difference", "published"
 WRITERS = {"template": "template", "authors": "authors' GPT", "openai": "GPT"}
 """What wrote the new captions, by the back end."""
+KINDS = (
+    "finetuned_gpt",
+    "finetuned_human",
+    "pretrained",
+    "ensemble_published",
+    "ensemble_selected",
+    "untrained",
+    "keywords",
+    "chance",
+)
+"""Kinds of systems, in the table's order."""
 UNSEEN = "unseen_map_at_10"
 """mAP@10 of the queries of scenes that combine sounds as no training scene does."""
 HEADERS = {**METRICS, UNSEEN: "mAP@10, unseen"}
@@ -111,6 +122,21 @@ def _own_cells(
     return cells[["block", *columns, "comparable", "published"]]
 
 
+def in_order(rows: pd.DataFrame, study: AudioStudy) -> pd.DataFrame:
+    """Rows by kind (KINDS), then by the order of the configured pairs, then by seed."""
+    pairs = {pair: place for place, pair in enumerate(study.pairs)}
+    models = zip(rows["audio_model"], rows["text_model"], strict=True)
+    places = pd.DataFrame(
+        {
+            "kind": rows["kind"].map(KINDS.index),
+            "pair": [pairs.get(pair, -1) for pair in models],
+            "later": rows["seed"] != study.first_seed,
+            "seed": rows["seed"],
+        }
+    )
+    return rows.loc[places.sort_values([*places], kind="stable").index]
+
+
 def on_clotho(rows: pd.DataFrame, study: AudioStudy) -> bool:
     """Whether these rows of metrics.csv are of all queries of Clotho's evaluation split."""
     counts = CLOTHO_EVALUATION.items()
@@ -129,14 +155,13 @@ def _names(
         return {"audio": "Bag of words" if name == "keywords" else name.capitalize()}
     if row["system"] == "ensemble":
         pairs = [study.pairs[pair_of(member)] for member in members[name]]
-        paper = name == "published" and len(pairs) == whole
-        paper = paper and all(all(pair.published) for pair in pairs)
+        paper = name == "published" and len(pairs) == whole and all(map(_as_published, pairs))
         chosen = {"published": "as listed", "selected": "by validation"}[name]
         of_members = f"Ensemble of {len(pairs)}, {chosen}"
         return {"audio": of_members, "published_row": "ensemble" if paper else ""}
     pair = study.pairs[name, row["text_model"]]
     trained, finetuned = stage != "untrained", stage == "finetuned"
-    paper = all(pair.published) and not (finetuned and row["seed"] != study.first_seed)
+    paper = _as_published(pair) and not (finetuned and row["seed"] != study.first_seed)
     by_template = captions == "gpt" and study.backend == "template"
     published_row = "/".join(filter(None, ("-".join(pair.weights), stage, captions)))
     return {
@@ -149,6 +174,10 @@ def _names(
         "shown_seed": row["seed"] if trained else "",
         "published_row": published_row if paper and not by_template else "",
     }
+
+
+def _as_published(pair: PairModel) -> bool:
+    return all(pair.weights) and not pair.projection_hidden
 
 
 def _published_cells(published: pd.DataFrame) -> pd.DataFrame:
