@@ -176,9 +176,14 @@ def few_pairs(count: int) -> Any:
     return change
 
 
-def kept(share: float) -> Any:
-    """This share of the rows, evenly."""
-    return lambda frame: frame[(np.arange(len(frame)) * share) % 1 < share]
+def kept(share: float, of: str = "") -> Any:
+    """This share of the rows, evenly; of a data set all others."""
+
+    def change(frame: pd.DataFrame) -> pd.DataFrame:
+        others = ~frame["clip"].str.startswith(of) if of else False
+        return frame[((np.arange(len(frame)) * share) % 1 < share) | others]
+
+    return change
 
 
 def worded(words: int) -> Any:
@@ -324,7 +329,16 @@ CHANGED: dict[str, list[Any]] = {
         ),
         *((f"audio-data-{name}", "audio_captions", worded(by)) for name in MEANS for by in WORDED),
         ("audio-data-clotho", "audio_unfiltered", kept(0.75)),
+        *(("audio-best-single", "audio_manifest", kept(0.75, of=name)) for name in MEANS),
         ("audio-gpt-helps", "audio_usage", said("backend", "template")),
+        (
+            *("audio-gpt-helps", "audio_usage"),
+            lambda frame: frame.assign(backend="openai", model="gpt-3.5-turbo-0613"),
+        ),
+        *(
+            ("audio-data-clotho", "audio_clips", said("seconds", by, split="development"))
+            for by in (8.0, 12.0, 30.04, 30.06, 40.0)
+        ),
         ("audio-ensemble", "audio_counts", said("leaked", 1)),
         *(
             (
@@ -403,8 +417,11 @@ CONFIGURED: dict[str, list[Any]] = {
             for seconds in (8,)
         ),
         ("audio-ensemble", "audio.audio_models.passt_s15.segment_seconds", [12, 20]),
-        ("audio-ensemble", "audio.corpora.clean.exclude", ["challenge"]),
-        ("audio-ensemble", "audio.corpora.clean.precision", ["auto"]),
+        ("audio-ensemble", "audio.corpora.clean.exclude", ["challenge", "none"]),
+        (
+            *("audio-ensemble", "audio.corpora.clean.precision"),
+            ["auto", "float32", "tf32", "fp16", "bf16"],
+        ),
         (
             *("audio-ensemble", "audio.sources"),
             [{name: {"source": "synthesised"} for name in MEANS}],
