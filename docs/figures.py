@@ -98,7 +98,7 @@ def numbers() -> dict[str, int]:
         "claims": len(papers) - papers.count("this project"),
         "own": papers.count("this project"),
         "jobs": len(jobs),
-        "rules": len(declared()),
+        "rules": len({*declared(), *(job.rule for scale in SCALES for job in planned(scale)[0])}),
         "profiles": sum(path.is_dir() for path in (ROOT / "profiles").iterdir()),
         "minutes": _minutes(demo_runs()[0]),
         "audio": round(audio),
@@ -193,15 +193,16 @@ def workflow() -> str:
     for study, shown in GROUPS.items():
         own = {**{rule: rule for rule in declared(study)}}
         own |= {rule: f"{study}_inputs" for rule in declared(f"{study}_inputs")}
-        own |= {rule: f"{study}_report" for rule in declared(f"{study}_report")}
-        node |= own
+        of_study = (job.rule for job in planned("demo")[0] if job.rule.startswith(f"{study}_"))
+        node |= {rule: f"{study}_report" for rule in of_study} | own | {f"{study}_claims": "report"}
         labels = {f"{study}_inputs": "data and weights", **shown}
         labels[f"{study}_report"] = "tables and figures"
         text[study] = [f'    {name}["{label}"]' for name, label in labels.items()]
     kept = {name for study, shown in GROUPS.items() for name in shown}
     kept |= {f"{study}_{part}" for study in GROUPS for part in ("inputs", "report")}
-    node |= {rule: "report" for rule in declared("report")}
-    edges = _edges(planned("demo")[0], node, kept | {"report"})
+    jobs = planned("demo")[0]
+    node |= {job.rule: "report" for job in jobs if job.rule.startswith("report_")}
+    edges = _edges(jobs, node, kept | {"report"})
     lines = ["```mermaid", "flowchart LR"]
     for study, nodes in text.items():
         lines += [f"  subgraph {study}[{TITLES[study]}]", *nodes, "  end"]

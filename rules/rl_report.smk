@@ -5,20 +5,20 @@ SHOWN = {
     "observations": RL.config["observations"],
 }
 SCORES = {"scores": RL.files("scores.csv", RL.shown()), "datasets": RL.datasets}
+SNIP = {**SCORES, "scores": RL.files("scores.csv", RL.shown(["snip"]))}
+GRASP = {**SCORES, "scores": RL.files("scores.csv", RL.shown(["grasp"]))}
+LAYERS = RL.files("layers.csv", RL.measured())
 MEGABYTES = shipped("resources/published/rl_table1_megabytes.csv")
 VARIED = RL.varied_runs + RL.shown({run["method"] for run in RL.varied_runs})
-SENSORS = ["results/tables/rl_sensors.csv"] if RL.sensing else []
 
-for _number, _method in (("1", "snip"), ("2", "grasp")):  # those of the paper
-    if _method in RL.criteria:
-        _scores = RL.files("scores.csv", RL.shown([_method]))
-        for _name in (f"rl_figure{_number}", f"rl_figure{_number}_curves"):
-            figure(_name, scores=_scores, datasets=RL.datasets, params=SHOWN)
-
+if "snip" in RL.criteria:
+    figure("rl_figure1", **SNIP, params=SHOWN)
+    figure("rl_figure1_curves", **SNIP, params=SHOWN)
+if "grasp" in RL.criteria:
+    figure("rl_figure2", **GRASP, params=SHOWN)
+    figure("rl_figure2_curves", **GRASP, params=SHOWN)
 if RL.compared_criteria:
-    figure(
-        "rl_criteria", **SCORES, params={**SHOWN, "criteria": RL.compared_criteria}
-    )
+    figure("rl_criteria", **SCORES, params={**SHOWN, "criteria": RL.compared_criteria})
 figure("rl_curves", **SCORES, params=SHOWN)
 table("rl_scores", **SCORES, params=SHOWN)
 table("rl_comparisons", **SCORES, params=SHOWN)
@@ -52,8 +52,8 @@ if RL.select(small=True):
         datasets=RL.datasets,
     )
 
-for _name in ("rl_figure3", "rl_figure3_counts"):
-    figure(_name, layers=RL.files("layers.csv", RL.measured()), params=SHOWN)
+figure("rl_figure3", layers=LAYERS, params=SHOWN)
+figure("rl_figure3_counts", layers=LAYERS, params=SHOWN)
 
 table(
     "rl_table1",
@@ -80,6 +80,6 @@ summary(
     table1="results/tables/rl_table1.csv",
     scores="results/tables/rl_scores.csv",
     datasets=RL.datasets,
-    sensors=SENSORS,
+    sensors=["results/tables/rl_sensors.csv"] if RL.sensing else [],
     params={**SHOWN, "updates": RL.config["training"]["updates"]},
 )

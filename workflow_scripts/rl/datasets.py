@@ -68,7 +68,6 @@ def table(long: pd.DataFrame, title: str, caption: str) -> Table:
 
 
 def _deviating(row: Mapping[Any, Any], name: str, digits: int) -> str:
-    """A mean with its standard deviation."""
     return f"{number(row[f'{name}_mean'], digits)} ± {number(row[f'{name}_std'], digits)}"
 
 

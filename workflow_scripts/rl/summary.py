@@ -147,7 +147,7 @@ def _not_judged(rows: pd.DataFrame) -> Iterator[str]:
             f"{label(TASK_LABELS, row['task'])} ({row['value']:.0f} of {row['behaviour']:.0f})"
             for row in cells.to_dict("records")
         ]
-        parts.append(f"{algorithm} on {OBSERVATION_LABELS[seen]} on {', '.join(tasks)}")
+        parts.append(f"{algorithm} on {OBSERVATION_LABELS[str(seen)]} on {', '.join(tasks)}")
     if parts:
         least = f"less than {LEARNED:.0%} of its data's score"
         yield f"Not judged, since the unpruned policy has {least}: {'; '.join(parts)}."
@@ -156,7 +156,13 @@ def _not_judged(rows: pd.DataFrame) -> Iterator[str]:
 if __name__ == "__main__":
     with job(snakemake):
         files, params = snakemake.input, snakemake.params
-        frames = {name: read_frames(files[name]) for name in ("table1", "scores", "datasets")}
-        sensors = read_frames(files["sensors"]) if files["sensors"] else None
-        settings = {name: params[name] for name in ("observations", "updates")}
-        write_summary(summary(**frames, sensors=sensors, **settings), snakemake.output[0])
+        table1, scores, datasets = map(read_frames, (files.table1, files.scores, files.datasets))
+        shown = summary(
+            table1,
+            scores,
+            datasets,
+            read_frames(files.sensors) if files.sensors else None,
+            observations=params.observations,
+            updates=params.updates,
+        )
+        write_summary(shown, snakemake.output[0])

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from triptych.core.job import job
 from triptych.report.palette import write_figure
-from triptych.style.report.curves import loss_figure, panel_of_term
+from triptych.style.report.curves import loss_figure
 from triptych.style.report.labels import BACKBONE_COLOURS
 from triptych.style.report.panels import Experiment, saying_missing
 from triptych.style.report.runs import backbone_name
@@ -16,11 +16,11 @@ from triptych.style.report.runs import backbone_name
 
 @saying_missing
 def figure(shown: Experiment) -> Figure:
-    """Figure 2: the total loss by backbone, and what it is made of; logarithmic axes."""
+    """The total loss by backbone, and what it is made of; logarithmic axes."""
     lines = shown.history.sort_values("backbone", ascending=False, kind="stable")
     return loss_figure(
         lines.assign(
-            panel=panel_of_term(lines),
+            panel=lines["term"].str.capitalize() + " loss",
             label=[backbone_name(run) for run in lines.to_dict("records")],
             colour=lines["backbone"].map(BACKBONE_COLOURS),
         )

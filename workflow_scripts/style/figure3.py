@@ -14,7 +14,6 @@ from triptych.style.report.runs import backbone_name
 
 @saying_missing
 def figure(shown: Experiment) -> Figure:
-    """Figure 3: content, style and the result with each backbone."""
     return picture_figure([shown.row(shown.runs, title=backbone_name)])
 
 

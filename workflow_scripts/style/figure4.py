@@ -16,7 +16,7 @@ from triptych.core.job import job
 from triptych.report.palette import MUTED, styled, write_figure
 from triptych.report.statistics import ratio_interval
 from triptych.report.tables import with_cells
-from triptych.style.report.curves import draw_panels, panel_of_term, with_looks
+from triptych.style.report.curves import draw_panels, with_looks
 from triptych.style.report.labels import CONTENT_LOSS_LOOKS
 from triptych.style.report.runs import history_long, in_order
 
@@ -66,8 +66,8 @@ def time_verdict(low: float, high: float) -> str:
 
 @styled
 def figure(times: pd.DataFrame, trends: pd.DataFrame) -> Figure:
-    """Figure 4: seconds by content loss (axis from zero), their paired differences with
-    intervals, and the loss that each of them reaches.
+    """Seconds by content loss (axis from zero), their paired differences with intervals, and the
+    loss that each of them reaches.
 
     times: as `numbers` returns it. trends: `history_long` of the experiment `losses`.
     """
@@ -77,7 +77,7 @@ def figure(times: pd.DataFrame, trends: pd.DataFrame) -> Figure:
     _differences(middle, times[times["statistic"] == "difference_percent"])
     totals = in_order(trends[trends["term"] == "total"], "content_loss", CONTENT_LOSS_LOOKS)
     lines = with_looks(totals, "content_loss", CONTENT_LOSS_LOOKS)
-    draw_panels([right], lines.assign(panel=panel_of_term(lines)))
+    draw_panels([right], lines.assign(panel="Total loss"))
     right.legend(loc="upper right")
     return figure
 

@@ -17,8 +17,6 @@ from triptych.style.report.runs import rates_name
 
 @saying_missing
 def figure(shown: Experiment) -> Figure:
-    """Figure 5: the total loss by optimizer, a panel for the authors' and for tuned rates on each
-    backbone."""
     totals = shown.history[shown.history["term"] == "total"]
     panels = [rates_name(run) for run in totals.to_dict("records")]
     return loss_figure(with_looks(totals, "optimizer", OPTIMIZER_LOOKS).assign(panel=panels))

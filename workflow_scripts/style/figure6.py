@@ -15,8 +15,7 @@ from triptych.style.report.runs import in_order, rates_name
 
 @saying_missing
 def figure(shown: Experiment) -> Figure:
-    """Figure 6: a row for the authors' and for tuned rates on each backbone: content, style and the
-    result of each optimizer."""
+    """A row for the authors' and for tuned rates on each backbone."""
     runs = in_order(shown.runs, "optimizer", OPTIMIZER_LOOKS)
     runs = in_order(runs, "rates", RATES_LABELS)
     rows = {

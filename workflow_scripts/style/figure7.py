@@ -14,7 +14,6 @@ from triptych.style.report.panels import Experiment, picture_figure, saying_miss
 
 @saying_missing
 def figure(shown: Experiment) -> Figure:
-    """Figure 7: the content and the style images above the results of Version 1."""
     runs = shown.runs.drop_duplicates("painting")
     runs = runs[runs["content"] == runs["content"].iloc[0]]
     content, _, *results = shown.row(runs, title=lambda run: "Version 1")

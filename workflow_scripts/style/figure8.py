@@ -32,10 +32,8 @@ DETAIL_SHARE = 6
 
 @saying_missing
 def figure(shown: Shown) -> Figure:
-    """Figure 8: a large content image, the style and the result of Version 2, with a detail.
-
-    Its number is that of `stylised_long`. The detail is where the content image has most contours.
-    """
+    """A large content image, the style and the result of Version 2, and a detail where the content
+    image has most contours. shown.long: as `stylised_long` returns it."""
     (row,) = shown.long.to_dict("records")
     content, style = shown.sources(row)
     before, after = content.image, shown.files.picture("result", row["content"])

@@ -15,8 +15,6 @@ from triptych.style.report.runs import Row, in_order
 
 @saying_missing
 def figure(shown: Experiment) -> Figure:
-    """The result of each preset."""
-
     def title(run: Row) -> str:
         # Runs of other experiments that are shown here have names of their own.
         return f"Preset {run['run']}" if run["run"] == run["preset"] else spoken(run["run"])

@@ -36,9 +36,9 @@ def numbers(stylised: pd.DataFrame, contents: Sequence[str], *, scale: str) -> p
 
 @saying_missing
 def figure(shown: Shown) -> Figure:
-    """Version 2 in every style: each painting, and below it a photograph stylised towards it.
+    """Each painting, and below it a photograph stylised towards it.
 
-    Its numbers are those of `styles_long`, its results named by painting and content.
+    shown.long: as `numbers` returns it. shown.files: results are named by painting and content.
     """
     above, below = [], []
     for row in shown.long.to_dict("records"):

@@ -18,8 +18,9 @@ from triptych.report.statistics import ratio_interval
 from triptych.report.summary import Summary, photographs, write_summary
 from triptych.report.tables import TIMES, number
 from triptych.style.data.missing import missing_among
+from triptych.style.report.claims_needs import BATCHES
 from triptych.style.report.labels import ARCHITECTURE_LABELS
-from triptych.style.report.paper import PAPER_ARCHITECTURES, PAPER_BATCHES, is_gpu
+from triptych.style.report.paper import PAPER_ARCHITECTURES, is_gpu
 from triptych.style.report.runs import of_pair
 
 SHOWN_WEIGHTS = {"hed": "trained further on edges", "embedded": "trained on few photographs"}
@@ -100,7 +101,7 @@ def _speedup(timing: pd.DataFrame) -> str:
     """How many times as long Version 1, or a step of it where not all were run, takes as Version 2,
     with its interval over photographs, at the largest size that both were timed at."""
     timing = timing[timing["evaluations_done"] == timing["evaluations"]]
-    images = timing.groupby(["size", "image", "backbone"])["seconds"].mean().unstack()
+    images = timing.pivot_table("seconds", index=["size", "image"], columns="backbone")
     both = images.reindex(columns=["vgg", "network"]).dropna()
     if both.empty:
         return "Both versions were not timed on one photograph."
@@ -163,10 +164,10 @@ def _limits(
     if shipped := [spoken(name) for name in trained.index[trained["origin"] == "shipped"]]:
         limits.append(f"the repository ships the network of {' and '.join(shipped)}")
     for name, batches in trained.loc[trained["origin"] != "shipped", "batches"].items():
-        if batches < PAPER_BATCHES:
+        if batches < BATCHES:
             limits.append(
                 f"{spoken(str(name))}'s was trained for {batches:,.0f} of the paper's "
-                f"{PAPER_BATCHES:,} batches"
+                f"{BATCHES:,} batches"
             )
     if not limits:
         return ""

@@ -5,6 +5,7 @@ pixels clamped inside the closure. Images are crops held out of the training.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -127,51 +128,33 @@ def _speedups(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def table(long: pd.DataFrame, title: str, caption: str) -> Table:
-    """Lay out the seconds: a row a size, published beside ours."""
-    seconds = long[long["unit"] == "seconds"]
-    run, scaled = (seconds[seconds["counts"] == counts] for counts in (RUN, SCALED))
-    compared = _best(seconds[seconds["comparable"] & seconds["difference_percent"].notna()])
-    spread = zip(run["value"], run["deviation"], strict=True)
-    ends = _best(long[long["unit"] != "seconds"]).pivot(index="size", columns="column")
-    cells = [
-        run.assign(header="published", cell=run["published"].map(as_printed)),
-        run.assign(header="ours", cell=[_seconds(*cell) for cell in spread]),
-        scaled.assign(
-            header=[f"scaled to {count:.0f}" for count in scaled["evaluations"]],
-            cell=scaled["value"].map(_seconds),
-        ),
-        compared.assign(
-            header="difference",
-            cell=[percent(difference, 1) for difference in compared["difference_percent"]],
-        ),
-        *(
-            pd.DataFrame(
-                {"size": ends.index, "column": "speed-up", "header": header}
-                | {"cell": [_range(*pair) for pair in ends[values][[*SPEEDUPS]].to_numpy()]}
-            )
-            for header, values in (("published", "published"), ("ours", "value"))
-        ),
-    ]
-    groups = {column: name for column, (name, _) in COLUMNS.items()} | {"speed-up": "Speed-up"}
-    frame = pd.concat(cells)
-    frame = frame.assign(
-        row=frame["size"].map(f"{{0}} {TIMES} {{0}}".format), group=frame["column"].map(groups)
-    )
+    """Lay out the seconds: a row a size, published beside ours. A difference and a speed-up of
+    scaled seconds stand in the place of those of seconds that were run."""
+    cells: list[tuple[Any, str, str, str]] = []
+    for row in long[long["unit"] == "seconds"].to_dict("records"):
+        place = row["size"], COLUMNS[row["column"]][0]
+        if row["counts"] == RUN:
+            cells.append((*place, "published", as_printed(row["published"])))
+            cells.append((*place, "ours", _seconds(row["value"], row["deviation"])))
+        else:
+            stated = f"scaled to {row['evaluations']:.0f}"
+            cells.append((*place, stated, _seconds(row["value"])))
+        if row["comparable"] and not np.isnan(row["difference_percent"]):
+            cells.append((*place, "difference", percent(row["difference_percent"], 1)))
+    for (size, _), ends in long[long["unit"] != "seconds"].groupby(["size", "counts"]):
+        cells.append((size, "Speed-up", "published", _range(*ends["published"])))
+        cells.append((size, "Speed-up", "ours", _range(*ends["value"])))
+    frame = pd.DataFrame(cells, columns=["size", "group", "header", "cell"])
+    groups = [*(name for name, _ in COLUMNS.values()), "Speed-up"]
     shown = frame[["group", "header"]].drop_duplicates().itertuples(index=False, name=None)
     return Table.spread(
-        frame.sort_values("size", kind="stable"),
+        frame.assign(row=frame["size"].map(f"{{0}} {TIMES} {{0}}".format)),
         {"row": "Size"},
-        sorted(shown, key=lambda column: [*groups.values()].index(column[0])),
+        sorted(shown, key=lambda column: groups.index(column[0])),
         name="style_table1",
         title=title,
         caption=_caption(long, caption),
     )
-
-
-def _best(cells: pd.DataFrame) -> pd.DataFrame:
-    """Of cells by size and column the scaled one, where there is one."""
-    cells = cells.sort_values("counts", kind="stable")
-    return cells.drop_duplicates(["size", "column"], keep="last")
 
 
 def _seconds(value: float, deviation: float = np.nan) -> str:

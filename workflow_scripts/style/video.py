@@ -27,6 +27,6 @@ with job(snakemake):
     write_csv(flicker.table().assign(**names), output.flicker)
     table = properties({"source": source, "video": output.video})
     write_csv(table.assign(**names), output.properties)
-    where = {"device": describe_device(device), "threads": torch.get_num_threads()}
     speed = frame_speeds(source, stylist, batches=sorted({1, params.batch}), **params.speed)
-    write_csv(speed.assign(**where, **names), output.speed)
+    speed = speed.assign(device=describe_device(device), threads=torch.get_num_threads())
+    write_csv(speed.assign(**names), output.speed)

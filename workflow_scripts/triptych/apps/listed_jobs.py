@@ -34,7 +34,7 @@ class Listing(logging.Handler):
             job = {name: [*about[name]] for name in FILES} | {name: about[name] for name in PLAIN}
             resources = dict(about["resources"].items())
             job["resources"] = {k: v for k, v in resources.items() if isinstance(v, int | str)}
-            self.jobs.append(job)
+            self.jobs.append(job | {"wildcards": dict(about["wildcards"])})
 
 
 if __name__ == "__main__":

@@ -22,7 +22,6 @@ CELL_TEXT = ("group", "header", "cell")
 
 
 def score_header(unit: str) -> str:
-    """Header of a task's scores."""
     return "score" if unit == NORMALISED else unit
 
 

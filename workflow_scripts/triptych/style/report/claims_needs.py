@@ -13,13 +13,13 @@ from triptych.style.report.labels import ARCHITECTURE_LABELS
 from triptych.style.report.paper import (
     PAPER,
     PAPER_ARCHITECTURES,
-    PAPER_BATCHES,
     PAPER_WIDTH,
     is_gpu,
 )
 from triptych.style.report.runs import with_measures
 
 SIZE = PAPER["optimize"]["size"]
+BATCHES = PAPER["training"]["schedule"]["batches"]
 CONTENT_LOSSES = tuple(PAPER["experiments"]["losses"]["vary"]["content_loss"])
 ENOUGH_EVALUATIONS = PAPER["experiments"]["optimizers"]["evaluations"]
 """The authors' comparisons of optimizers made 500, the others 700 or 1,200."""
@@ -115,7 +115,6 @@ def curve(history: pd.DataFrame) -> tuple[float, ...]:
 
 
 def is_precise(precisions: Iterable[str], substitute: str = "") -> Need:
-    """Need enough digits."""
     return one_of("float32 or TF32", precisions, PRECISIONS, substitute)
 
 
@@ -132,7 +131,6 @@ def of_experiment(rows: Rows, backbones: Collection[str], least: int = 0) -> Ite
 
 
 def is_whole(rows: Rows) -> Need:
-    """Need every loss of every run that was made."""
     made = [row for row in rows if "evaluations_done" in row]
     cut = [r["run"] for r in made if not r["evaluations_recorded"] >= r["evaluations_done"]]
     return no("a whole loss history of every run", cut)
@@ -153,25 +151,21 @@ def in_every(rows: Rows, column: str, keys: Sequence[str], every: Rows) -> set[s
 
 
 def are_gpus(devices: Iterable[str]) -> Need:
-    """Need GPUs alone."""
     return no("a GPU", [device for device in devices if not is_gpu(device)])
 
 
 def device_of(plan: Any) -> list[str]:
-    """Kind of the device that a config asks for."""
     return ["GPU" if plan.on_gpu else "cpu"]
 
 
 def is_wide(widths: Iterable[int]) -> Need:
-    """Need networks as wide as the paper's."""
     what = f"a network of the paper's width, {PAPER_WIDTH} channels"
     return one_of(what, map(int, widths), (PAPER_WIDTH,))
 
 
 def is_trained(batches: Iterable[int]) -> Need:
-    """Need networks that were trained for an epoch of COCO."""
-    what = f"networks trained for {PAPER_BATCHES:,} batches"
-    return at_least(what, int(min(batches, default=0)), PAPER_BATCHES, "shorter training")
+    what = f"networks trained for {BATCHES:,} batches"
+    return at_least(what, int(min(batches, default=0)), BATCHES, "shorter training")
 
 
 def batches_of(plan: Any, paintings: Iterable[str]) -> list[int]:
@@ -182,7 +176,6 @@ def batches_of(plan: Any, paintings: Iterable[str]) -> list[int]:
 
 
 def has_network(plan: Any) -> Need:
-    """Need a network of the paper's width."""
     return is_wide([plan.config["network"]["width"]])
 
 
@@ -192,11 +185,8 @@ def network_found(rows: pd.DataFrame) -> list[Need]:
 
 
 def has_roles(architectures: Mapping[str, str]) -> Need:
-    """Need the paper's architectures in their roles."""
-    found, wanted = (
-        [f"{role} {of[role]}" for role in PAPER_ARCHITECTURES]
-        for of in (architectures, PAPER_ARCHITECTURES)
-    )
+    wanted = [f"{role} {paper}" for role, paper in PAPER_ARCHITECTURES.items()]
+    found = [f"{role} {architectures[role]}" for role in PAPER_ARCHITECTURES]
     return one_of("VGG-19 and AlexNet as backbones", found, wanted)
 
 
@@ -217,17 +207,12 @@ def images_timed(plan: Any, sizes: Collection[int]) -> int:
 
 def timed_with_both(timing: pd.DataFrame, one: str, other: str, size: int) -> tuple[Any, Any]:
     """Seconds of each image that both were timed with, repeats averaged."""
-    first, second = (
-        timing[(timing["backbone"] == name) & (timing["size"] == size)]
-        .groupby("image")["seconds"]
-        .mean()
-        for name in (one, other)
-    )
-    shared = first.index.intersection(second.index)
-    return first[shared].to_numpy(), second[shared].to_numpy()
+    of_size = timing[timing["size"] == size]
+    images = of_size.pivot_table("seconds", index="image", columns="backbone")
+    both = images.reindex(columns=[one, other]).dropna()
+    return both[one].to_numpy(), both[other].to_numpy()
 
 
 def has_coco(plan: Any) -> Need:
-    """Need networks that were trained on COCO."""
     source = plan.config["photographs"]["source"]
     return one_of("networks trained on COCO", [source], [COCO], "other photographs")

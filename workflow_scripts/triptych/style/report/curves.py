@@ -38,11 +38,6 @@ def with_looks(lines: pd.DataFrame, column: str, looks: Mapping[str, Look]) -> p
     return lines.assign(**columns)
 
 
-def panel_of_term(lines: pd.DataFrame) -> pd.Series:
-    """Titles of panels by the losses' terms: `Style loss`."""
-    return lines["term"].str.capitalize() + " loss"
-
-
 def draw_panels(axes: Sequence[Axes], lines: pd.DataFrame) -> None:
     """Draw losses, rows of `history_long` with `panel` (its title), `label`, `colour` and perhaps
     `dash`: a panel each on these axes, a line for each run."""

@@ -8,7 +8,6 @@ PAPER_ARCHITECTURES = {r: PAPER["backbones"][r]["architecture"] for r in ("alexn
 PAPER_EVALUATIONS = PAPER["timing"]["evaluations"]
 PAPER_WIDTH = PAPER["network"]["width"]
 """Channels of the network's first layer."""
-PAPER_BATCHES = PAPER["training"]["schedule"]["batches"]
 
 
 def is_gpu(device: str) -> bool:

@@ -1,4 +1,4 @@
-"""The first screen, bars, and the pictures as the page holds them."""
+"""Bars, and the pictures as the page holds them."""
 
 import base64
 import io
