@@ -124,8 +124,8 @@ def best_single_model(tables: Tables) -> Finding:
     for pair in every:
         finding.add(f"{tables.label(pair)} {tables.single(pair).mean():.2f}")
     ranked = ranked_pairs(every, tables.study)
-    if ranked and tables.study.pairs[ranked[0]].published != BEST:
-        ours = [pair for pair in ranked if tables.study.pairs[pair].published == BEST]
+    if ranked and tables.study.pairs[ranked[0]].published not in BEST:
+        ours = [pair for pair in ranked if tables.study.pairs[pair].published in BEST]
         leads = [gain(tables.single(ranked[0]), tables.single(pair)).side() for pair in ours]
         is_best = f"{tables.label(ranked[0])} is best"
         finding.require(0 if leads[:1] == [0] else -1, is_best, is_best)
