@@ -17,13 +17,7 @@ from triptych.report.palette import write_figure
 from triptych.report.timings import duration
 from triptych.style.report.labels import MEASURE_LABELS
 from triptych.style.report.panels import Panel, Shown, picture_figure, saying_missing
-from triptych.style.report.runs import (
-    by_measure,
-    of_pair,
-    origin_name,
-    results_long,
-    with_measures,
-)
+from triptych.style.report.runs import by_measure, of_pair, origin_name, results_long, with_measures
 
 
 def numbers(

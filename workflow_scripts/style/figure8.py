@@ -16,13 +16,7 @@ from triptych.report.palette import write_figure
 from triptych.report.tables import TIMES
 from triptych.report.timings import duration
 from triptych.style.data.image_files import luma
-from triptych.style.report.panels import (
-    Panel,
-    Picture,
-    Shown,
-    picture_figure,
-    saying_missing,
-)
+from triptych.style.report.panels import Panel, Picture, Shown, picture_figure, saying_missing
 from triptych.style.report.runs import origin_name, stylised_long
 
 DETAIL_SHARE = 6

@@ -10,12 +10,7 @@ import pandas as pd
 from triptych.report.claims import Need, at_least, no, one_of
 from triptych.style.optimise.choices import NOTEBOOK, timed_choices
 from triptych.style.report.labels import ARCHITECTURE_LABELS
-from triptych.style.report.paper import (
-    PAPER,
-    PAPER_ARCHITECTURES,
-    PAPER_WIDTH,
-    is_gpu,
-)
+from triptych.style.report.paper import PAPER, PAPER_ARCHITECTURES, PAPER_WIDTH, is_gpu
 from triptych.style.report.runs import with_measures
 
 SIZE = PAPER["optimize"]["size"]
