@@ -113,7 +113,9 @@ for _name in STUDIES:
         script:
             "../workflow_scripts/{params.script}"
 
-    getattr(rules, f"{_name}_claims").rule.docstring = "Verdicts on one paper's claims."
+    getattr(rules, f"{_name}_claims").rule.docstring = (
+        f"Verdicts on claims: results/claims/{_name}.csv."
+    )
 
 
 rule report_claims:
