@@ -28,8 +28,8 @@ from triptych.apps.plan import Cost, planned_run, read_costs, wall_seconds  # no
 from triptych.core.config import read_config  # noqa: E402
 from triptych.report.claims import DECIDES, WITH_SUBSTITUTES  # noqa: E402
 from triptych.scale import FILES, REHEARSAL  # noqa: E402
-from triptych.studies import claims as claims_of_studies  # noqa: E402
 from triptych.studies import NAMES, predictions  # noqa: E402
+from triptych.studies import claims as claims_of_studies  # noqa: E402
 
 PAGES = (
     *(ROOT / name for name in ("README.md", "Makefile")),
