@@ -13,6 +13,7 @@ from setuptools.command.build_py import build_py
 HERE = Path(__file__).parent
 FOLDER = "triptych_workflow"
 NAMES = ("Snakefile", "config.yaml", "config", "rules", "envs", "profiles", "resources", "docs")
+NAMES += ("report",)
 
 
 class WithWorkflow(build_py):

@@ -34,7 +34,8 @@ from triptych.apps.plan import (  # noqa: E402
 from triptych.core.config import read_config  # noqa: E402
 from triptych.report.claims import DECIDES, WITH_SUBSTITUTES  # noqa: E402
 from triptych.scale import FILES, REHEARSAL  # noqa: E402
-from triptych.studies import predictions, studies  # noqa: E402
+from triptych.studies import NAMES, predictions  # noqa: E402
+from triptych.studies import claims as claims_of_studies  # noqa: E402
 
 PAGES = (
     *(ROOT / name for name in ("README.md", "Makefile")),
@@ -74,7 +75,6 @@ GROUPS = {
     },
 }
 """Rules that the diagram names; those of *_inputs.smk and *_report.smk are two nodes more."""
-TITLES = {"style": "Style transfer", "audio": "Audio retrieval", "rl": "Offline RL"}
 
 
 @cache
@@ -102,7 +102,7 @@ def numbers() -> dict[str, int]:
         "claims": len(papers) - papers.count("this project"),
         "own": papers.count("this project"),
         "jobs": len(jobs),
-        "rules": len(declared()),
+        "rules": len({*declared(), *(job.rule for scale in SCALES for job in planned(scale)[0])}),
         "profiles": sum(path.is_dir() for path in (ROOT / "profiles").iterdir()),
         "minutes": _minutes(demo_runs()[0]),
         "audio": round(total_cost(of_audio, costs).gpu_hours),
@@ -130,12 +130,10 @@ def scales_in_short() -> str:
 
 @cache
 def _scale_rows() -> list[list[str]]:
-    sources = yaml.safe_load((ROOT / "resources/sources.yaml").read_text("utf-8"))
     rows = []
-    for scale, files in SCALES.items():
+    for scale in SCALES:
         jobs, costs = planned(scale)
-        config = read_config(ROOT, [ROOT / file for file in files])
-        decided = [each.decided for each in predictions(config, sources).values()]
+        decided = [*decided_at(scale).values()]
         rows.append(
             [
                 f"`{scale}`",
@@ -200,18 +198,19 @@ def workflow() -> str:
     for study, shown in GROUPS.items():
         own = {**{rule: rule for rule in declared(study)}}
         own |= {rule: f"{study}_inputs" for rule in declared(f"{study}_inputs")}
-        own |= {rule: f"{study}_report" for rule in declared(f"{study}_report")}
-        node |= own
+        of_study = (job.rule for job in planned("demo")[0] if job.rule.startswith(f"{study}_"))
+        node |= {rule: f"{study}_report" for rule in of_study} | own | {f"{study}_claims": "report"}
         labels = {f"{study}_inputs": "data and weights", **shown}
         labels[f"{study}_report"] = "tables and figures"
         text[study] = [f'    {name}["{label}"]' for name, label in labels.items()]
     kept = {name for study, shown in GROUPS.items() for name in shown}
     kept |= {f"{study}_{part}" for study in GROUPS for part in ("inputs", "report")}
-    node |= {rule: "report" for rule in declared("report")}
-    edges = _edges(planned("demo")[0], node, kept | {"report"})
+    jobs = planned("demo")[0]
+    node |= {job.rule: "report" for job in jobs if job.rule.startswith("report_")}
+    edges = _edges(jobs, node, kept | {"report"})
     lines = ["```mermaid", "flowchart LR"]
     for study, nodes in text.items():
-        lines += [f"  subgraph {study}[{TITLES[study]}]", *nodes, "  end"]
+        lines += [f"  subgraph {study}[{NAMES[study]}]", *nodes, "  end"]
     lines += ['  report["claims.csv, report.html, manifest.json"]']
     return "\n".join([*lines, *(f"  {one} --> {other}" for one, other in edges), "```"])
 
@@ -224,14 +223,39 @@ def claims() -> str:
         " The report adds what a run needs\nto test it. Written by `make docs`; "
         "[Results](results.md) says what the verdicts mean."
     ]
-    for study in studies().values():
-        lines = ["| claim | says | judged by |", "| --- | --- | --- |"]
-        for claim in study.CLAIMS:
+    scales = deciding_scales()
+    for study, of_study in claims_of_studies().items():
+        lines = ["| claim | says | judged by | decided from |", "| --- | --- | --- | --- |"]
+        for claim in of_study:
             row = published[claim.id]
-            cells = (f"`{claim.id}`", f"{row['claim']} ({row['where']})", claim.rule)
+            says = f"{row['claim']} ({row['where']})"
+            cells = (f"`{claim.id}`", says, claim.rule, scales[claim.id])
             lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
-        parts.append("\n".join([f"## {study.TITLE}", "", *lines]))
+        document = (ROOT / f"report/{study}.md").read_text("utf-8")
+        parts.append("\n".join([f"#{document.splitlines()[0]}", "", *lines]))
     return "\n\n".join(parts) + "\n"
+
+
+def deciding_scales() -> dict[str, str]:
+    """The smallest scale that decides each claim, and that which shows it with substitutes."""
+    words = {DECIDES: "{}", WITH_SUBSTITUTES: "{} with substitutes"}
+    smallest: dict[str, dict[str, str]] = defaultdict(dict)
+    for scale in SCALES:
+        for claim, decided in decided_at(scale).items():
+            smallest[claim].setdefault(decided, scale)
+    return {
+        claim: "; ".join(text.format(scales[how]) for how, text in words.items() if how in scales)
+        or "no shipped scale"
+        for claim, scales in smallest.items()
+    }
+
+
+@cache
+def decided_at(scale: str) -> dict[str, str]:
+    """Whether a scale decides each claim."""
+    sources = yaml.safe_load((ROOT / "resources/sources.yaml").read_text("utf-8"))
+    config = read_config(ROOT, [ROOT / file for file in SCALES[scale]])
+    return {claim: unmet.decided for claim, unmet in predictions(config, sources).items()}
 
 
 def _published() -> list[dict[str, str]]:

@@ -8,7 +8,8 @@ include: "audio_report.smk"
 rule audio:
     """Text-to-audio retrieval (Primus et al. 2023): its tables, figure, submissions, search page."""
     input:
-        AUDIO.products,
+        products("audio"),
+        ON_PAGE["audio_links"],
         asked("audio"),
         AUDIO.inputs.own_counts,
 

@@ -1,21 +1,22 @@
 """Shared by all rules: the checked config, digests of code, files, what is shown."""
 
 import csv
-import json
 import os
 import sys
 from contextlib import nullcontext
 from functools import cache
 
 from snakemake.exceptions import WorkflowError
-from snakemake.settings.types import DeploymentMethod
 
 # This checkout's library, whatever is installed; planning hands it to every script by PYTHONPATH.
 sys.path.insert(0, str(SOURCE / "workflow_scripts"))
 
+from triptych.apps.listing import Job
+from triptych.apps.missing import missing_text
 from triptych.core.config import ConfigError, check_paths, placed
+from triptych.core.job import own_rule
 from triptych.core.provenance import CodeChanged
-from triptych.planning import RUNS, plan
+from triptych.planning import plan
 from triptych.report.files import (
     figure_files,
     summary_files,
@@ -61,8 +62,6 @@ CORES = workflow.global_resources["_cores"].value or os.cpu_count()
 PRODUCTS = {}
 # Files on the page that no product is: by study and kind, such as "style_films".
 ON_PAGE = {}
-# Title and files of products of the old rules, until the last of these is gone.
-TARGETS = {}
 # Entries of resources/sources.yaml that a target downloads.
 ASKED = {name: study.downloads for name, study in STUDIES.items()}
 
@@ -178,10 +177,10 @@ def temp_unless(keep, file):
     return file if keep else temp(file)
 
 
-def product(files, name, params, priority, inputs):
+def product(files, name, params, priority, inputs, env="report", threads=1, gpu=0):
     """Declare what one script makes: a rule of this name, its target and its box in the rule graph.
     The docstring of workflow_scripts/<study>/<product>.py is title and caption, in which the
-    config's values stand as in {{ rl.shown_sparsity }}.
+    config's values stand as in {{ rl.shown_sparsity }}. env: of envs/.
     """
     study, _, script = name.partition("_")
     title, caption = title_and_caption(
@@ -198,6 +197,9 @@ def product(files, name, params, priority, inputs):
             "script": f"{study}/{script}.py",
         },
         "priority": priority,
+        "env": env,
+        "threads": threads,
+        "resources": {**cluster(), **({"gpu": gpu} if gpu else {})},
     }
 
 
@@ -206,21 +208,23 @@ def figure(name, params={}, priority=0, **inputs):
     product(figure_files, name, params, priority, inputs)
 
 
-def table(name, params={}, priority=0, **inputs):
+def table(name, params={}, priority=0, env="report", threads=1, gpu=0, **inputs):
     """Declare a table: csv, md, tex, and html for the page, in this order."""
-    shape = shipped(f"{TEMPLATES}/table.html.j2")
-    product(table_files, name, params, priority, {**inputs, "shape": shape})
+    shaped = {**inputs, "shape": shipped(f"{TEMPLATES}/table.html.j2")}
+    product(table_files, name, params, priority, shaped, env, threads, gpu)
 
 
 def summary(name, params={}, priority=0, **inputs):
     """Declare a study's part of the page's first screen: html."""
-    shape = shipped(f"{TEMPLATES}/summary.html.j2")
+    shape = [
+        shipped(f"{TEMPLATES}/{part}") for part in ("summary.html.j2", "bars.html.j2")
+    ]
     product(summary_files, name, params, priority, {**inputs, "shape": shape})
 
 
-def products(study):
-    """The files of all products of a study: an input function, since rules declare them later."""
-    return lambda wildcards: sorted(
+def products_of(study):
+    """The files of a study's products that are declared so far."""
+    return sorted(
         file
         for name, product in PRODUCTS.items()
         if name.startswith(f"{study}_")
@@ -228,17 +232,9 @@ def products(study):
     )
 
 
-def old_figure(name, product, shows, files=figure_files):
-    """A figure's files as outputs of a rule of several products."""
-    TARGETS[name] = f"{product}: {shows}.", files(name)
-    labels = {"product": product, "shows": shows}
-    first, *others = files(name)
-    return [report(first, category=NAMES[name.split("_")[0]], labels=labels), *others]
-
-
-def old_table(name, product, shows):
-    """A table's files as outputs of a rule of several products."""
-    return old_figure(name, product, shows, table_files)
+def products(study):
+    """The files of all products of a study: an input function, since rules declare them later."""
+    return lambda wildcards: products_of(study)
 
 
 def lacked(wildcards):
@@ -250,33 +246,16 @@ def lacked(wildcards):
 
 
 def show_missing():
-    """Print what a run has not made, and why, and write a page of what it has, in the page's
-    environment."""
-    jobs = [job for job in workflow.dag.needrun_jobs() if job.output]
-    listed = [
-        {
-            "rule_name": job.rule.name,
-            "benchmark": job.benchmark and str(job.benchmark),
-            "threads": 1,
-            "resources": {},
-            "wildcards": dict(job.wildcards.items()),
-            **{n: [*map(str, getattr(job, n))] for n in ("input", "output", "log")},
-        }
-        for job in jobs
+    """Print what a run has not made, and why."""
+    jobs = [
+        Job(
+            own_rule(job.log[0]) if job.log else job.rule.name,
+            tuple(map(str, job.input)),
+            tuple(map(str, job.output)),
+            benchmark="",
+            log=str(job.log[0]) if job.log else "",
+        )
+        for job in workflow.dag.needrun_jobs()
+        if job.output
     ]
-    listing = Path(".snakemake/triptych/missing.json")
-    listing.parent.mkdir(parents=True, exist_ok=True)
-    listing.write_text(json.dumps({"jobs": listed, "runs": RUNS}))
-    with_conda = (
-        DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
-    )
-    pages = (
-        [job for job in jobs if job.rule.name == "report_page"] if with_conda else []
-    )
-    address = pages[0].conda_env.address if pages else None
-    shell(
-        "{python} -m triptych.apps.missing {listing} || echo 'What is missing, and why: "
-        "triptych plan --missing, with the --configfile of this run' || true",
-        python="python" if address else sys.executable,
-        conda_env=address,
-    )
+    print(missing_text(jobs, Path()), file=sys.stderr)

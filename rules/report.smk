@@ -3,9 +3,14 @@
 from snakemake.logging import logger
 
 from triptych.planning import results_of_elsewhere
-from triptych.studies import page_input
 
-TEMPLATE_NAMES = ["page.html.j2", "table.html.j2", "style.css"]
+PAGE_TEMPLATES = [
+    "page.html.j2",
+    "bars.html.j2",
+    "figure.html.j2",
+    "film.html.j2",
+    "style.css",
+]
 
 
 for _name, _product in PRODUCTS.items():
@@ -36,9 +41,10 @@ for _name, _product in PRODUCTS.items():
             f"results/benchmarks/{_name}/{_name}.tsv"
         priority: _product["priority"]
         conda:
-            "../envs/report.yaml"
+            f"../envs/{_product['env']}.yaml"
+        threads: _product["threads"]
         resources:
-            **cluster(),
+            **_product["resources"],
         params:
             **_product["params"],
             scale=SCALE,
@@ -47,19 +53,6 @@ for _name, _product in PRODUCTS.items():
             "../workflow_scripts/{params.script}"
 
     getattr(rules, _name).rule.docstring = _product["params"]["title"]
-
-
-# What is drawn together with others is a target all the same.
-for _name, (_title, _files) in TARGETS.items():
-    if not rules.has(_name):
-
-        rule:
-            name:
-                _name
-            input:
-                _files,
-
-        getattr(rules, _name).rule.docstring = _title
 
 
 rule report_inputs:
@@ -85,38 +78,44 @@ rule report_inputs:
         "../workflow_scripts/report/inputs.py"
 
 
-rule report_study_claims:
-    """Verdicts on one paper's claims."""
-    input:
-        unpack(
-            lambda w: {n: module_input(f) for n, f in STUDIES[w.study].claims.items()}
-        ),
-        sources=shipped("resources/sources.yaml"),
-        stated=lambda w: stated(w.study),
-    output:
-        "results/claims/{study}.csv",
-    log:
-        "results/logs/report_study_claims/{study}.log",
-    benchmark:
-        "results/benchmarks/report_study_claims/{study}.tsv"
-    wildcard_constraints:
-        study="|".join(STUDIES),
-    conda:
-        "../envs/report.yaml"
-    resources:
-        **cluster(),
-    params:
-        config=lambda w: {name: config[name] for name in ("device", w.study)},
-        scale=SCALE,
-        provenance=module_param("results/provenance"),
-        code=code(
-            "report_study_claims",
-            methods=lambda w: [
-                f"triptych.{w.study}.{name}" for name in ("study", "workflow")
-            ],
-        ),
-    script:
-        "../workflow_scripts/report/study_claims.py"
+def claims_input(study):
+    """An input function: the tables that a study's judges compare, by their names."""
+    return lambda wildcards: {
+        kind: module_input(files) for kind, files in STUDIES[study].claims.items()
+    }
+
+
+for _name in STUDIES:
+
+    rule:
+        name:
+            f"{_name}_claims"
+        input:
+            unpack(claims_input(_name)),
+            sources=shipped("resources/sources.yaml"),
+            stated=stated(_name),
+        output:
+            f"results/claims/{_name}.csv",
+        log:
+            f"results/logs/{_name}_claims/{_name}_claims.log",
+        benchmark:
+            f"results/benchmarks/{_name}_claims/{_name}_claims.tsv"
+        conda:
+            "../envs/report.yaml"
+        resources:
+            **cluster(),
+        params:
+            config={name: config[name] for name in ("device", _name)},
+            scale=SCALE,
+            provenance=module_param("results/provenance"),
+            script=f"{_name}/claims.py",
+            code=code(f"{_name}_claims"),
+        script:
+            "../workflow_scripts/{params.script}"
+
+    getattr(rules, f"{_name}_claims").rule.docstring = (
+        f"Verdicts on claims: results/claims/{_name}.csv."
+    )
 
 
 rule report_claims:
@@ -126,7 +125,6 @@ rule report_claims:
     output:
         report(
             "results/claims.csv",
-            caption="../resources/captions/report_claims.rst",
             category="Claims",
             labels={"product": "Claims", "shows": "verdict on each"},
         ),
@@ -149,33 +147,66 @@ if workflow.is_main_process and (_said := results_of_elsewhere(RESULTS)):
     logger.warning(_said)
 
 
-rule report_page:
-    """The page that shows everything: results/report.html."""
-    input:
-        **{n: module_input(files) for n, files in page_input(STUDIES).items()},
-        claims="results/claims.csv",
-        stated=[file for name in STUDIES for file in stated(name)],
-        colophon=shipped("docs/colophon.md"),
-        templates=[shipped(f"{TEMPLATES}/{name}") for name in TEMPLATE_NAMES],
-    output:
-        "results/report.html",
-    log:
-        "results/logs/report_page/report_page.log",
-    benchmark:
-        "results/benchmarks/report_page/report_page.tsv"
-    conda:
-        "../envs/report.yaml"
-    resources:
-        **cluster(),
-    params:
-        scale=SCALE,
-        studies={
-            name: (study.facts(), study.page[1]) for name, study in STUDIES.items()
+def page_input(studies):
+    """Input of a page: what these studies show, their documents and claims, what papers state."""
+    return {
+        "shown": [
+            next(file for file in product["files"] if file.endswith((".svg", ".html")))
+            for name, product in PRODUCTS.items()
+            if name.split("_")[0] in studies
+        ],
+        **{
+            kind: module_input(files)
+            for kind, files in ON_PAGE.items()
+            if kind.split("_")[0] in studies
         },
-        provenance=module_param("results/provenance"),
-        code=code("report_page"),
-    script:
-        "../workflow_scripts/report/page.py"
+        "documents": [shipped(f"report/{name}.md") for name in studies],
+        "claims": [f"results/claims/{name}.csv" for name in studies],
+        "stated": [file for name in studies for file in stated(name)],
+        "sources": [shipped("resources/sources.yaml")],
+        "colophon": [shipped("docs/colophon.md")],
+        "templates": [shipped(f"{TEMPLATES}/{name}") for name in PAGE_TEMPLATES],
+    }
+
+
+# The page that shows everything, and the page of each study alone.
+for _page, _studies in {
+    "report": [*STUDIES],
+    **{name: [name] for name in STUDIES},
+}.items():
+
+    rule:
+        name:
+            f"{_page}_page"
+        input:
+            **page_input(_studies),
+        output:
+            f"results/{_page}.html",
+        log:
+            f"results/logs/{_page}_page/{_page}_page.log",
+        benchmark:
+            f"results/benchmarks/{_page}_page/{_page}_page.tsv"
+        conda:
+            "../envs/report.yaml"
+        resources:
+            **cluster(),
+        params:
+            scale=SCALE,
+            config={name: config[name] for name in ("device", *_studies)},
+            studies={name: STUDIES[name].facts() for name in _studies},
+            products={
+                name: (product["params"]["title"], product["params"]["caption"])
+                for name, product in PRODUCTS.items()
+            },
+            whole=len(_studies) == len(STUDIES),
+            provenance=module_param("results/provenance"),
+            code=code("report_page"),
+        script:
+            "../workflow_scripts/report/page.py"
+
+    getattr(rules, f"{_page}_page").rule.docstring = (
+        f"The page that shows {NAMES.get(_page, 'everything')}: results/{_page}.html."
+    )
 
 
 rule report_manifest:
@@ -183,7 +214,8 @@ rule report_manifest:
     input:
         page="results/report.html",
         claims="results/claims.csv",
-        products=[file for study in STUDIES.values() for file in study.products],
+        products=[file for name in STUDIES for file in products_of(name)],
+        others=[module_input(files) for files in ON_PAGE.values()],
     output:
         "results/manifest.json",
     log:

@@ -17,7 +17,7 @@ include: "rl_report.smk"
 rule rl:
     """Offline-RL pruning (Arnob et al. 2021): all its tables and figures."""
     input:
-        RL.products,
+        products("rl"),
         asked("rl"),
 
 

@@ -94,7 +94,7 @@ def copy_checkout(target):
     """A checkout of one task in a folder."""
     target.mkdir(parents=True, exist_ok=True)
     names = ("Snakefile", "config.yaml", "config", "rules", "workflow", "workflow_scripts", "envs")
-    names += ("profiles", "resources", "docs")
+    names += ("profiles", "report", "resources", "docs")
     for name in names:
         source = ROOT / name
         if source.is_dir():

@@ -15,12 +15,12 @@ from audio_small_models import SMALL, write_text
 from audio_source_files import CLOTHO, captions_of, write_clotho
 from download_server import Behaviour, serving
 
+from audio import published
 from triptych.audio.data.audio_sources import open_audio
 from triptych.audio.data.clotho import read_clotho
 from triptych.audio.data.shard_writing import write_shards
 from triptych.audio.models.published import convert_checkpoint, download_checkpoint
 from triptych.audio.models.retrieval import build_model, load_model
-from triptych.audio.report.tables_others import published_long, published_table
 from triptych.audio.scoring.published import score_models
 from triptych.core.errors import InputError
 
@@ -159,12 +159,12 @@ def test_what_is_fetched_in_parts_is_scored_beside_what_is_printed(model, text, 
         {"dcase2025": target}, tables.clips, tables.captions, shards, 30.0, "cpu"
     )
     printed = pd.read_csv("resources/published/audio_table2.csv")
-    long = published_long(metrics, printed, scale="custom").set_index("metric")
+    long = published.numbers(metrics, printed, scale="custom").set_index("metric")
     best = long.loc["map_at_10"]
     assert (best["published"], best["clips"], best["queries"]) == (35.23, 3, 15)
     assert best["difference"] == pytest.approx(best["value"] - 35.23)
     assert best["value"] == pytest.approx(100 * plain_precision(model.eval(), folder))
-    assert "35.23" in str(published_table(long.reset_index()).rows)
+    assert "35.23" in str(published.table(long.reset_index(), "", "").rows)
 
 
 @torch.no_grad()

@@ -38,7 +38,7 @@ def keep_alone(root, wing):
     kept = [
         line
         for line in studies.read_text().splitlines(keepends=True)
-        if not re.match(rf' +("({others})": |from triptych\.({others}) import)', line)
+        if not re.match(rf' +("({others})": |from triptych\.({others})\b)', line)
     ]
     studies.write_text("".join(kept))
     for name in others.split("|"):

@@ -63,7 +63,8 @@ def test_page_claims_and_manifest_wait_for_it(added):
     assert "results/claims/needle.csv" in inputs["report_claims"]
     assert {
         "results/figures/needle_figure1.svg",
-        "results/tables/needle_table1.csv",
+        "results/tables/needle_table1.html",
+        "report/needle.md",
         "resources/published/needle_claims.csv",
     } <= inputs["report_page"]
     assert "results/tables/needle_table1.tex" in inputs["report_manifest"]

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 RECIPES = {"An optimiser of Version 1": "steepest", "A style loss": "sliced"}
 """The experiment that each adds."""
 NETWORK = "results/style/networks/mosaic/plain/network.safetensors"
-FIGURES = ("style_draw_optimizers", "style_presets")
+FIGURES = ("style_figure5", "style_figure6", "style_presets")
 
 
 def due(checkout, *targets):
@@ -87,5 +87,5 @@ def test_an_edit_of_an_optimizer_makes_its_experiments_anew_and_nothing_else(add
     assert due(checkout, *FIGURES) == set()
     path = checkout.root / "workflow_scripts/triptych/style/optimise/optimizers/steepest.py"
     path.write_text(path.read_text().replace("1e-30", "1e-20"))
-    edited = {("style_optimize", "steepest"), ("style_draw_optimizers", "")}
+    edited = {("style_optimize", "steepest"), ("style_figure5", ""), ("style_figure6", "")}
     assert due(checkout, *FIGURES) == edited

@@ -31,13 +31,21 @@ def of(study: str, base: Run) -> Iterator[Case]:
 
 
 def became(study: str, base: Run) -> Iterator[Case]:
-    """Runs whose precision the jobs chose."""
+    """Runs whose precision the jobs chose, and on every caption of AudioCaps."""
     if study == "rl":
         auto = base.configured("rl.training.precision", "auto")
         yield ("rl-bc-95",), replace(auto, became={"rl_train": {"float32"}})
     if study == "audio":
         yield ("audio-ensemble",), replace(base, became={"audio_pretrain": {"int8"}})
         yield ("audio-ensemble",), replace(base, became={"audio_finetune": {"int8"}})
+        every = base.configured("audio.corpora.clean.audiocaps_captions", "all")
+        yield ("audio-best-single",), every
+        yield ("audio-best-single",), every.changed("audio_captions", fifth_more)
+
+
+def fifth_more(frame: pd.DataFrame) -> pd.DataFrame:
+    """Captions, with a fifth of AudioCaps' twice."""
+    return pd.concat([frame, frame[frame["clip"].str.startswith("audiocaps")][::5]])
 
 
 SCORE = "score_normalised"
@@ -176,9 +184,14 @@ def few_pairs(count: int) -> Any:
     return change
 
 
-def kept(share: float) -> Any:
-    """This share of the rows, evenly."""
-    return lambda frame: frame[(np.arange(len(frame)) * share) % 1 < share]
+def kept(share: float, of: str = "") -> Any:
+    """This share of the rows, evenly; of a data set all others."""
+
+    def change(frame: pd.DataFrame) -> pd.DataFrame:
+        others = ~frame["clip"].str.startswith(of) if of else False
+        return frame[((np.arange(len(frame)) * share) % 1 < share) | others]
+
+    return change
 
 
 def worded(words: int) -> Any:
@@ -324,7 +337,16 @@ CHANGED: dict[str, list[Any]] = {
         ),
         *((f"audio-data-{name}", "audio_captions", worded(by)) for name in MEANS for by in WORDED),
         ("audio-data-clotho", "audio_unfiltered", kept(0.75)),
+        *(("audio-best-single", "audio_manifest", kept(0.75, of=name)) for name in MEANS),
         ("audio-gpt-helps", "audio_usage", said("backend", "template")),
+        (
+            *("audio-gpt-helps", "audio_usage"),
+            lambda frame: frame.assign(backend="openai", model="gpt-3.5-turbo-0613"),
+        ),
+        *(
+            ("audio-data-clotho", "audio_clips", said("seconds", by, split="development"))
+            for by in (8.0, 12.0, 30.04, 30.06, 40.0)
+        ),
         ("audio-ensemble", "audio_counts", said("leaked", 1)),
         *(
             (
@@ -403,8 +425,11 @@ CONFIGURED: dict[str, list[Any]] = {
             for seconds in (8,)
         ),
         ("audio-ensemble", "audio.audio_models.passt_s15.segment_seconds", [12, 20]),
-        ("audio-ensemble", "audio.corpora.clean.exclude", ["challenge"]),
-        ("audio-ensemble", "audio.corpora.clean.precision", ["auto"]),
+        ("audio-ensemble", "audio.corpora.clean.exclude", ["challenge", "none"]),
+        (
+            *("audio-ensemble", "audio.corpora.clean.precision"),
+            ["auto", "float32", "tf32", "fp16", "bf16"],
+        ),
         (
             *("audio-ensemble", "audio.sources"),
             [{name: {"source": "synthesised"} for name in MEANS}],

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +12,25 @@ import synthetic
 import synthetic_audio
 import synthetic_style
 
+from triptych import studies
 from triptych.audio.report import claims_needs
 from triptych.audio.report.rows import read_rows
 from triptych.audio.workflow import Workflow
 from triptych.core.config import completed, merged, read_yaml
 from triptych.report.claims import Verdict, judge
+from triptych.rl.report import claims_masks
 from triptych.rl.report.claims import SPARSITIES
 from triptych.studies import NAMES, workflows
+from triptych.style.report import claims_needs as style_needs
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = ROOT / "resources" / "published" / "audio_table2.csv"
 SOURCES = read_yaml(ROOT / "resources" / "sources.yaml")
+TABLES_OF = {
+    "style": style_needs.tables_of,
+    "audio": claims_needs.tables_of,
+    "rl": claims_masks.tables_of,
+}
 PRUNINGS = ("iterated", "large_batch")
 BEST = ("passt_n", "roberta_large")
 Change = Callable[[pd.DataFrame], pd.DataFrame]
@@ -32,7 +39,7 @@ Change = Callable[[pd.DataFrame], pd.DataFrame]
 
 @dataclass
 class Run:
-    """What the rule report_study_claims has: frames by the name of its input, the config, and
+    """What the rules of claims have: frames by the name of its input, the config, and
     precisions by rule."""
 
     frames: dict[str, pd.DataFrame]
@@ -60,8 +67,7 @@ class Run:
             for name, frame in self.frames.items()
             if name.startswith(f"{study}_")
         }
-        module = import_module(f"triptych.{study}.study")
-        return module.tables_of(frames, self.plan(study), self.became)
+        return TABLES_OF[study](frames, self.plan(study), self.became)
 
     def verdicts(self, study: str, *ids: str) -> dict[str, Verdict]:
         """A study's verdicts by claim: on these claims, or on all."""
@@ -71,7 +77,7 @@ class Run:
 
 def claims(study: str) -> Any:
     """The claims of a study."""
-    return import_module(f"triptych.{study}.study").CLAIMS
+    return studies.claims()[study]
 
 
 READ = ("counts", "manifest", "captions", "variations", "usage")

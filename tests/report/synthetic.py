@@ -112,9 +112,6 @@ def both_ways(scores):
     return pd.concat([scores, raw], ignore_index=True)
 
 
-VARIANTS = {"iterated": {"iterations": 10}}
-
-
 def with_a_variant():
     """Scores, and those of SNIP and GraSP iterated: half a point more."""
     of = scores()

@@ -16,7 +16,7 @@ from typing import Any
 
 import edges
 import pytest
-from paper_runs import claims, paper_run, reading_once
+from paper_runs import TABLES_OF, claims, paper_run, reading_once
 
 import triptych
 from triptych.report import claims as shared
@@ -82,14 +82,15 @@ def used(function: Any, known: set[Any]) -> set[str]:
         names |= set(code.co_names) | set(code.co_freevars)
         codes += [part for part in code.co_consts if inspect.iscode(part)]
     cells = [cell.cell_contents for cell in function.__closure__ or ()]
-    others = [*map(function.__globals__.get, names), *cells]
+    inside = [part for cell in cells if isinstance(cell, tuple) for part in cell]
+    others = [*map(function.__globals__.get, names), *cells, *inside]
     here = [each for each in others if ".report.claims" in getattr(each, "__module__", "")]
     return names.union(*(used(other, known) for other in here))
 
 
 def users(study: str) -> dict[str, list[str]]:
     """The claims that use each constant."""
-    read = importlib.import_module(f"triptych.{study}.study").tables_of
+    read = TABLES_OF[study]
     found: dict[str, list[str]] = {}
     for claim in claims(study):
         known: set[Any] = set()
@@ -154,7 +155,7 @@ def test_a_value_made_wrong_changes_a_verdict_or_a_prediction(
 
 def noticed(study: str, cases: list[Any], name: str) -> bool:
     """Whether something is said otherwise, or fails; of tables read anew where that uses it."""
-    read = importlib.import_module(f"triptych.{study}.study").tables_of
+    read = TABLES_OF[study]
     anew = name in used(read, set())
     try:
         with reading_once():

@@ -1,41 +1,72 @@
 """The page: whole, self-contained, and safe whatever the data say."""
 
+import re
+from collections import Counter
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pandas as pd
 import pytest
-import synthetic
+from markupsafe import Markup
 
-from triptych.core.config import completed, read_yaml
+from triptych.apps.plan import planned_run
 from triptych.report.claims import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED
-from triptych.report.jobs import origin_on_page, origins, time_by_rule
+from triptych.report.document import Item, read_document
+from triptych.report.jobs import origins, time_by_rule
 from triptych.report.markdown import inline, render
 from triptych.report.page import (
     Page,
-    PageFigure,
     PageStudy,
-    PageVideo,
-    Section,
+    alternative_text,
+    film_item,
     page_claims,
+    page_item,
     render_page,
 )
-from triptych.report.summary import Bars
-from triptych.report.tables import Table
+from triptych.report.summary import Bars, Summary, write_summary
+from triptych.report.tables import DASH, Table, write_table
 from triptych.report.timings import duration
 from triptych.rl.report.claims import CLAIMS
-from triptych.rl.report.inference import latency_long
-from triptych.rl.report.memory import table1_long
-from triptych.rl.report.page import PARTS, rl_sections
-from triptych.rl.report.scores import run_scores
-from triptych.rl.report.sensors import inputs_long
-from triptych.rl.report.tables import POINTS, comparisons_long, scores_long, variants_long
-from triptych.studies import studies
+from triptych.scale import FILES, shipped
+from triptych.studies import NAMES
 
-RESOURCES = Path(__file__).parents[2] / "resources"
+ROOT = Path(__file__).parents[2]
 EVIL = "<script>alert(1)</script>"
 EVIL_ATTRIBUTE = '"><img src=x onerror=alert(1)>'
-PRICES = {"rl-bcq-95": "config/night.yaml decides it."}
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 648 288"><path d="M 1 2"/></svg>'
+DOCUMENT = """# A study
+
+Of *robots*, {{ rl.updates }} updates.
+
+## First {#first}
+
+:: keys rl.sweeps rl.tasks
+
+Text before.
+
+:: figure rl_figure2
+
+Text between.
+
+:: fold table rl_table
+
+{% if rl.films %}
+:: film {{ rl.films }}
+{% endif %}
+
+## Folded {#folded}
+
+:: fold
+
+:: fold table rl_table
+
+## Without any product {#empty}
+
+Gone.
+
+:: figure rl_unmade
+"""
 
 
 class Elements(HTMLParser):
@@ -60,17 +91,28 @@ class Elements(HTMLParser):
         self.text += data
 
 
-def section(text="shown"):
-    table = Table(text, text, text, (("", text), (text, text)), ((text, text),))
-    figure = PageFigure(text, text, text, "data:image/png;base64,AAAA")
-    video = PageVideo(text, text, text, "data:video/mp4;base64,AAAA", text)
-    return Section(text, text, text, [figure], [table], [video])
+def items(folder, text="shown"):
+    """A figure, a table and a film, all of whose words are these."""
+    figure, film = folder / "rl_figure2.svg", folder / "waves" / "plain" / "video.mp4"
+    film.parent.mkdir(parents=True, exist_ok=True)
+    figure.write_text(SVG)
+    film.write_bytes(bytes(1000))
+    files = [folder / f"rl_table.{kind}" for kind in ("csv", "md", "tex", "html")]
+    table = Table("rl_table", text, text, (("", text), (text, text)), ((text, text),))
+    write_table(pd.DataFrame({"value": [1]}), table, files)
+    return {
+        "rl_figure2": page_item(figure, text, text),
+        "rl_table": page_item(files[-1], text, text),
+        str(film): film_item(str(film), text),
+    }
 
 
-RULES = {claim.id: claim.rule for claim in CLAIMS}
+def document(folder, text="shown", **changes):
+    values = {"rl": {"updates": text, "films": folder / "waves/plain/video.mp4"}}
+    return read_document(DOCUMENT, values, {**items(folder, text), **changes})
 
 
-def claims(prices={}, **changes):  # noqa: B006
+def claims(**changes):
     verdicts = pd.DataFrame(
         {
             "id": [claim.id for claim in CLAIMS],
@@ -84,46 +126,47 @@ def claims(prices={}, **changes):  # noqa: B006
             "reason": "a; b; c; d; e",
         }
     )
-    published = pd.read_csv(RESOURCES / "published" / "rl_claims.csv")
-    return page_claims("rl", verdicts.assign(**changes), published, RULES, prices)
+    published = pd.read_csv(ROOT / "resources" / "published" / "rl_claims.csv")
+    rules = {claim.id: claim.rule for claim in CLAIMS}
+    return page_claims("rl", verdicts.assign(**changes), published, rules)
 
 
-def study(**changes):
-    fields = {"anchor": "rl", "title": "A study", "paper": "Of *robots*."}
-    fields |= {"facts": {"Seeds": "2"}, "claims": [], "sections": []}
-    return PageStudy(**{**fields, **changes})
-
-
-def page(claims=(), sections=(), **changes):
-    fields = {"subtitle": "What they are.", "scale": "demo"}
-    fields |= {"studies": [study(claims=claims, sections=sections)]}
+def page(document, claims=(), summary="", **changes):
+    study = PageStudy("rl", {"Seeds": "2"}, claims, Markup(summary), document)
+    fields = {"subtitle": "What they are.", "scale": "demo", "studies": [study]}
     fields |= {"timings": Bars("", []), "colophon": "MIT."}
     return render_page(Page(**{**fields, **changes}))
 
 
-def test_the_page_shows_every_claim_figure_and_table_and_asks_nothing_of_any_server():
-    elements = Elements(page(claims=claims(), sections=[section()]))
-    ids = {attrs.get("id") for _, attrs in elements.seen}
-    assert ids >= {"shown", "timings", "rl", "rl-claims", "time"}
+def test_the_page_shows_every_claim_figure_table_and_film_and_asks_nothing_of_any_server(tmp_path):
+    elements = Elements(page(document(tmp_path), claims()))
+    ids = Counter(attrs["id"] for _, attrs in elements.seen if "id" in attrs)
+    shown = {"rl_figure2", "rl_table", "video_waves_plain", "first", "folded"}
+    assert ids.keys() >= {"timings", "rl", "rl-claims", "time", *shown} and "empty" not in ids
     for word in (*(claim.id for claim in CLAIMS), REPRODUCED, NOT_REPRODUCED, NOT_TESTABLE):
         assert word in elements.text
-    assert "a; b; c; d; e" in elements.text
-    assert elements.text.count("demo scale") > 5
+    assert "a; b; c; d; e" in elements.text and "Gone." not in elements.text
+    assert elements.text.count("demo scale") > 3
     assert not elements.open
     assert not {tag for tag, _ in elements.seen} & {"script", "link", "iframe", "form", "base"}
     for tag, attrs in elements.seen:
         assert attrs.get("src", "data:").startswith("data:")
         assert "href" not in attrs or tag == "a"
-    style = (Path(render_page.__code__.co_filename).parent / "templates/style.css").read_text()
+    policy = next(attrs["content"] for _, attrs in elements.seen if "http-equiv" in attrs)
+    assert "media-src data:" in policy and "default-src 'none'" in policy
+    style = (ROOT / "workflow_scripts/triptych/report/templates/style.css").read_text()
     assert "url(" not in style and "@import" not in style
 
 
 @pytest.mark.parametrize("evil", [EVIL, EVIL_ATTRIBUTE])
-def test_text_from_data_never_becomes_an_element(evil):
+def test_text_from_data_never_becomes_an_element(tmp_path, evil):
     judged = claims(measured=evil, reason=evil, interval=evil)
+    write_summary(Summary(evil, [(evil, evil)], evil, Bars(evil, [])), tmp_path / "summary.html")
     hostile = page(
+        document(tmp_path, evil),
+        judged,
+        (tmp_path / "summary.html").read_text(),
         **{"subtitle": evil, "scale": evil, "colophon": f"{evil}\n\n- {evil}\n\n# {evil}"},
-        studies=[PageStudy(evil, evil, evil, {evil: evil}, judged, [section(evil)])],
     )
     elements = Elements(hostile)
     assert "script" not in {tag for tag, _ in elements.seen}
@@ -133,36 +176,79 @@ def test_text_from_data_never_becomes_an_element(evil):
     assert evil in elements.text  # shown as the text that it is
 
 
-def test_the_offline_rl_study_shows_its_figures_and_whose_data_they_are_of():
-    published = pd.read_csv(RESOURCES / "published" / "rl_table1_megabytes.csv")
-    runs, varied = (
-        run_scores(each) for each in (synthetic.scores(evaluations=1), synthetic.with_a_variant())
+def test_a_document_is_text_and_products_in_its_order_some_folded(tmp_path):
+    read = document(tmp_path)
+    assert (read.title, read.paper) == ("A study", "Of *robots*, shown updates.")
+    first, folded = read.sections
+    assert (first.anchor, first.title, first.folded) == ("first", "First", False)
+    assert [block.item.kind if block.item else block.text for block in first.blocks] == [
+        "<p>Text before.</p>\n",
+        "figure",
+        "<p>Text between.</p>\n",
+        "table",
+        "film",
+    ]
+    assert [block.folded for block in first.blocks] == [False, False, False, True, False]
+    assert folded.folded and first.keys == ["rl.sweeps", "rl.tasks"]
+
+
+@pytest.mark.parametrize("line", [":: figuer rl_figure2", ":: table rl_figure2", ":: figure"])
+def test_a_directive_that_is_none_or_of_another_kind_is_refused(tmp_path, line):
+    with pytest.raises(ValueError, match=line):
+        read_document(f"# A\n\n## B {{#b}}\n\n{line}\n", {}, items(tmp_path))
+
+
+def test_a_row_of_a_claim_shows_what_was_measured_or_what_it_would_take():
+    assert {claim["brief"] for claim in claims()} >= {"first; second"}
+    untested = {claim["brief"] for claim in claims(verdict=NOT_TESTABLE)}
+    assert untested == {"a; b; c; d; e"}
+    assert {claim["brief"] for claim in claims(reason="", verdict=NOT_TESTABLE)} == {DASH}
+
+
+def test_an_alternative_text_says_what_the_figure_shows():
+    caption = "Total *loss* of `Version 1`. A second sentence. More."
+    text = alternative_text("Figure 2. Loss history.", caption)
+    assert text == "Loss history. Total loss of Version 1."
+
+
+@cache
+def outputs(scale):
+    """Of all jobs of a run."""
+    jobs = planned_run(ROOT, [ROOT / file for file in FILES[scale]]).jobs
+    return [output for job in jobs for output in job.outputs]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("study", NAMES)
+@pytest.mark.parametrize("scale", ["demo", "beyond"])
+def test_a_document_shows_each_product_of_a_run_once_and_names_keys_of_the_config(
+    warm_python, study, scale
+):
+    """A product that no shipped scale has is named in the rules."""
+    made = Counter(
+        Path(output).stem
+        for output in outputs(scale)
+        if re.search(rf"/(figures/{study}_.*\.svg|tables/{study}_.*\.html)$", output)
     )
-    frames = {
-        "table1": table1_long(
-            synthetic.sizes(), published, task="halfcheetah", sparsity=95, scale="demo"
-        ),
-        "scores": synthetic.cells(scores_long(runs, 95)),
-        "inference": latency_long(synthetic.latency(), scale="demo"),
-        "comparisons": synthetic.cells(comparisons_long(runs), unit=POINTS),
-        "inputs": inputs_long(synthetic.inputs(), sparsity_percent=95, scale="demo"),
-        "variants": synthetic.cells(variants_long(varied)),
-        "datasets": synthetic.datasets(),
-    }
-    settings = {"variants": synthetic.VARIANTS}
-    titles = {name: title for part in PARTS.values() for name, title in part.figures.items()}
-    figures = {name: PageFigure(name, title, "", "data:,") for name, title in titles.items()}
-    shown = rl_sections(frames, settings, figures)
-    elements = Elements(page(sections=shown))
-    tables = {"rl_table1", "rl_scores", "rl_variants", "rl_datasets"}
-    assert {part.anchor for part in shown} <= set(PARTS)
-    assert {attrs.get("id") for _, attrs in elements.seen} >= set(titles) | tables
-    assert "easier to clone" in elements.text
-    frames["datasets"] = synthetic.datasets("d4rl")
-    assert (
-        "easier"
-        not in next(p for p in rl_sections(frames, settings, {}) if p.anchor == "data").intro
-    )
+    text = (ROOT / f"report/{study}.md").read_text(encoding="utf-8")
+    named = re.findall(r"^:: (?:fold )?(figure|table) (\w+)$", text, re.M)
+    known = {name: Item(kind, name, Markup(), None) for kind, name in named}
+    config, films = shipped(scale, ROOT), ["results/a/plain/video.mp4"]
+    known |= {film: Item("film", film, Markup(), None) for film in films}
+    values = {**config, "films": films, "missing": {"lake": "no answer"}, "made": set(made)}
+    read = read_document(text, values, known)
+    blocks = [block for section in read.sections for block in section.blocks if block.item]
+    shown = Counter(block.item.title for block in blocks)
+    assert {*shown.values()} == {1}
+    del made[f"{study}_summary"]
+    assert made.keys() <= shown.keys()
+    rules = "".join(file.read_text() for file in (ROOT / "rules").glob(f"{study}*.smk"))
+    assert not [name for name in shown.keys() - made.keys() - {*films} if f'"{name}"' not in rules]
+    for key in (key for section in read.sections for key in section.keys):
+        value = config
+        for part in key.split("."):
+            assert part in value, key
+            value = value[part]
 
 
 def test_markdown_renders_what_the_differences_use():
@@ -215,12 +301,12 @@ def records(tmp_path, monkeypatch):
     jobs = {
         "rl_train/a": ([], ["results/rl/a/scores.csv"]),
         "rl_train/b": ([], ["results/rl/b/scores.csv"]),
-        "rl_draw_figure2/rl_draw_figure2": (
+        "rl_figure2/rl_figure2": (
             ["results/rl/a/scores.csv", "results/rl/b/scores.csv"],
             ["results/figures/rl_figure2.svg", "results/tables/rl_figure2.csv"],
         ),
     }
-    code = {"rl/draw_figure1.py": "1", "triptych/report/tables.py": "2"}
+    code = {"rl/figure2.py": "1", "triptych/report/tables.py": "2"}
     made = {
         f"results/provenance/{name}.json": {
             "rule": name.partition("/")[0],
@@ -240,44 +326,28 @@ def records(tmp_path, monkeypatch):
     return made
 
 
-def test_below_a_figure_stand_rule_script_keys_and_data(records):
-    made = origins(records)
-    files = ["results/rl/a/scores.csv"]
-    made["rl_rows"] = origin_on_page(files, records)
-    figure = PageFigure("rl_figure2", "Figure 2.", "", "data:,")
-    table = Table("rl_rows_best", "T", "", (("", "a"), ("", "b")), (("1", "2"),))
-    parts = study(sections=[Section("s", "S", "", [figure], [table])], keys={"s": ("rl.sweeps",)})
-    elements = Elements(page(studies=[parts], origins=made))
+def test_below_a_figure_stand_rule_script_keys_and_data(records, tmp_path):
+    origin = origins(records)["rl_figure2"]
+    with_origin = items(tmp_path)["rl_figure2"]._replace(origin=origin)
+    elements = Elements(page(document(tmp_path, rl_figure2=with_origin)))
     text = " ".join(elements.text.split())
-    for shown in ("rl_draw_figure2", "workflow_scripts/rl/draw_figure1.py", "rl_train (2 jobs)"):
+    for shown in ("Made by rl_figure2", "workflow_scripts/rl/figure2.py", "rl_train (2 jobs)"):
         assert shown in text
-    assert "report_page" in text and text.count("rl.sweeps") == 2
+    assert text.count("Keys of the config: rl.sweeps, rl.tasks.") == 1
     links = [attrs["href"] for tag, attrs in elements.seen if tag == "a"]
     assert [link for link in links if link.endswith(("csv", "svg"))] == [
         "tables/rl_figure2.csv",
         "figures/rl_figure2.svg",
-        "rl/a/scores.csv",
     ]
 
 
 def test_time_is_that_of_snakemakes_benchmarks_and_of_earlier_attempts(records):
     bars = time_by_rule(records)
     train, draw = bars.bars
-    assert (train.label, draw.label) == ("rl_train", "rl_draw_figure2")
+    assert (train.label, draw.label) == ("rl_train", "rl_figure2")
     assert train.value == (30.0 + 70.5) + 90.0
     assert train.text == "2 jobs, 3 min 10 s, 2.00 GB"
     assert "3 jobs" in bars.caption and "4 min 40 s" in bars.caption
-
-
-@pytest.mark.parametrize("name", studies())
-def test_keys_named_below_figures_are_keys_of_the_config(name):
-    keys = [key for part in studies()[name].PARTS.values() for key in part.keys]
-    config = completed(read_yaml(RESOURCES.parent / "config.yaml"), RESOURCES.parent)
-    for key in keys:
-        value = config
-        for part in key.split("."):
-            assert part in value, key
-            value = value[part]
 
 
 def test_durations_read_as_a_person_says_them():

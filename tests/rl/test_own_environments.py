@@ -12,12 +12,12 @@ import pandas as pd
 import pytest
 from gymnasium.spaces import Box
 
+from rl.datasets import table
 from triptych.core.errors import InputError
 from triptych.core.files import sha256_of
 from triptych.rl.acting.evaluation import EvaluationSettings, evaluate
 from triptych.rl.algorithms.td3_bc import Td3Bc
 from triptych.rl.networks.algorithm import Widths
-from triptych.rl.report.page import datasets_table
 from triptych.rl.tasks.environments import episodes_of, try_environment
 from triptych.rl.tasks.preparing import prepare
 from triptych.rl.tasks.task import task_from
@@ -171,7 +171,8 @@ def test_an_episode_lasts_as_long_as_its_environment_or_the_longest_that_a_timeo
     prepared(path, task(name, **options))
     data = pd.read_csv(path.with_suffix(".csv"))
     assert data["limit_from"].tolist() == [limit]
-    assert ("cut episodes after 10,000" in datasets_table(data).caption) == (limit == "none known")
+    shown = table(data.assign(unit="return"), "", "").caption
+    assert ("after 10,000 steps" in shown) == (limit == "none known")
     horizon = read_horizon(path.with_suffix(".safetensors"))
     settings = EvaluationSettings(1, 1, 1, seed=0, task=task(name, **options), horizon=horizon)
     assert evaluated(settings)["steps"].tolist() == [steps]

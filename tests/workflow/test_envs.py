@@ -88,15 +88,21 @@ def imported(script):
     return names
 
 
-def test_every_rule_has_an_environment_that_holds_its_scripts_imports():
-    blocks = dict(rule_blocks())
-    assert set(blocks) == {
-        f"{path.parent.name}_{path.stem}"
-        for path in LIBRARY.glob("*/*.py")
-        if path.parent.name != "triptych"
+def environments():
+    """The environment of every script: as its rule says, or the entry of its product, or report."""
+    entries = "\n".join(path.read_text() for path in (ROOT / "rules").glob("*_report.smk"))
+    product = re.compile(r'^ *table\(\s*"(\w+)",(?:(?!^ *\)$).)*?env="(\w+)"', re.M | re.S)
+    scripts = {path for path in LIBRARY.glob("*/*.py") if path.parent.name != "triptych"}
+    named = dict.fromkeys((f"{path.parent.name}_{path.stem}" for path in scripts), "report")
+    rules = {
+        rule: re.search(r'"\.\./envs/(\w+)\.yaml"', block).group(1) for rule, block in rule_blocks()
     }
-    for rule, block in blocks.items():
-        environment = re.search(r'"\.\./envs/(\w+)\.yaml"', block).group(1)
+    assert rules.keys() <= named.keys()
+    return {**named, **dict(product.findall(entries)), **rules}
+
+
+def test_every_script_has_an_environment_that_holds_its_imports():
+    for rule, environment in environments().items():
         held = pins((ROOT / "envs" / f"{environment}.yaml").read_text())
         for name in imported(rule) - set(sys.stdlib_module_names):
             assert DISTRIBUTIONS.get(name, name) in held, (rule, environment, name)

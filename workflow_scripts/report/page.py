@@ -1,13 +1,27 @@
-"""results/report.html: the page that shows everything a run made."""
+"""The page of a whole run, results/report.html, or of one study, results/<study>.html."""
 
 from pathlib import Path
 
+from triptych.core.config import read_yaml
 from triptych.core.job import job
-from triptych.page import PARTIAL, write_page
 from triptych.report.files import named_files
+from triptych.report.page import write_page
+from triptych.studies import criteria
+from triptych.style.data.missing import missing_among
+from triptych.style.report.labels import network_title
 
 with job(snakemake):
-    page, params = Path(snakemake.output[0]), snakemake.params
-    files = named_files(snakemake.input)
-    write_page(page, files, params.studies, params.scale, params.provenance)
-    page.with_name(PARTIAL).unlink(missing_ok=True)
+    files, params = named_files(snakemake.input), snakemake.params
+    films = files.get("style_films", [])
+    write_page(
+        snakemake.output[0],
+        files,
+        studies=params.studies,
+        products=params.products,
+        films={film: f"The video: {network_title(film)}." for film in films},
+        values={**params.config, "missing": missing_among(files.get("style_pictures", []))},
+        criteria=criteria(params.config, read_yaml(Path(files["sources"][0]))),
+        scale=params.scale,
+        whole=params.whole,
+        provenance=params.provenance,
+    )

@@ -14,14 +14,18 @@ from matplotlib.figure import Figure
 from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.report.palette import INK, label, legend_below, styled, write_figure
-from triptych.rl.report.labels import (
-    FORMAT_COLOURS,
-    FORMAT_LABELS,
-    NETWORK_LABELS,
-    TASK_LABELS,
-)
+from triptych.rl.report.labels import NETWORK_LABELS, TASK_LABELS
 from triptych.rl.report.memory import beside_published, mean_megabytes
 from triptych.rl.report.scores import with_observations
+
+DENSE = "#0072b2"
+FORMATS = {
+    "coo": ("sparse indices (COO)", "#009e73", 1.8),
+    "packed_fp32": ("packed, fp32", "#d55e00", 1.5),
+    "packed_fp16": ("packed, fp16", "#e69f00", 1.5),
+}
+"""Label, colour and width of a line; the paper's Figure 4 draws dense in blue, sparse indices in
+green."""
 
 
 def numbers(sizes: pd.DataFrame, published: pd.DataFrame, *, scale: str) -> pd.DataFrame:
@@ -48,12 +52,11 @@ def figure(long: pd.DataFrame, *, task: str) -> Figure:
         cells = of_task[of_task["network"] == network]
         lines = cells.groupby(["format", "sparsity_percent"])["value"].mean()
         axes.axhline(  # zeros are stored like any other weight
-            lines["dense"].mean(), color=FORMAT_COLOURS["dense"], linewidth=1.8, label="dense"
+            lines["dense"].mean(), color=DENSE, linewidth=1.8, label="dense"
         )
-        for form, width in {"coo": 1.8, "packed_fp32": 1.5, "packed_fp16": 1.5}.items():
+        for form, (name, colour, width) in FORMATS.items():
             look: dict[str, Any] = {"linewidth": width, "marker": "o", "markersize": 2 * width}
-            look |= {"color": FORMAT_COLOURS[form], "label": FORMAT_LABELS[form]}
-            axes.plot(lines[form].index, lines[form], **look)
+            axes.plot(lines[form].index, lines[form], color=colour, label=name, **look)
         printed = cells[cells["published"].notna()]
         ring: dict[str, Any] = {"markersize": 8.5, "markerfacecolor": "none", "clip_on": False}
         ring |= {"markeredgecolor": INK, "markeredgewidth": 1.1, "zorder": 4}

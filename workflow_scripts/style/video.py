@@ -8,12 +8,7 @@ from triptych.core.job import job
 from triptych.core.memory import keep_freed_memory
 from triptych.style.network.network_files import load_network
 from triptych.style.video.flicker import Flicker
-from triptych.style.video.transfer import (
-    frame_speeds,
-    network_stylist,
-    properties,
-    stylise_to_mp4,
-)
+from triptych.style.video.transfer import frame_speeds, network_stylist, properties, stylise_to_mp4
 
 with job(snakemake):
     keep_freed_memory()
@@ -27,6 +22,6 @@ with job(snakemake):
     write_csv(flicker.table().assign(**names), output.flicker)
     table = properties({"source": source, "video": output.video})
     write_csv(table.assign(**names), output.properties)
-    where = {"device": describe_device(device), "threads": torch.get_num_threads()}
     speed = frame_speeds(source, stylist, batches=sorted({1, params.batch}), **params.speed)
-    write_csv(speed.assign(**where, **names), output.speed)
+    speed = speed.assign(device=describe_device(device), threads=torch.get_num_threads())
+    write_csv(speed.assign(**names), output.speed)

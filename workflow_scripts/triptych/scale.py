@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from triptych.core.config import ConfigError, read_config
-from triptych.studies import predictions, workflows
+from triptych.studies import workflows
 
 DEMO, OVERNIGHT, EVENING, PAPER, BEYOND = "demo", "overnight", "evening", "paper", "beyond"
 CUSTOM, REHEARSAL = "custom", "rehearsal"
@@ -45,29 +45,6 @@ def shipped(scale: str, root: Path) -> dict[str, Any]:
     return read_config(root, [root / name for name in FILES[scale]])
 
 
-def larger_than(scale: str) -> list[str]:
-    """The shipped scales larger than a run's, the smallest first; all of them for CUSTOM."""
-    names = [name for name in FILES if name != REHEARSAL]
-    return names[names.index(scale) + 1 :] if scale in names else names
-
-
-def deciding(scale: str, root: Path, sources: Mapping[str, Any]) -> dict[str, str]:
-    """Map each claim to a sentence on the smallest larger scale that decides it.
-
-    sources: resources/sources.yaml.
-    """
-    from triptych.report.claims import DECIDES, NO
-
-    sentences: dict[str, str] = {}
-    for larger in larger_than(scale):
-        for claim, unmet in predictions(shipped(larger, root), sources).items():
-            if unmet.decided != NO:
-                how = "decides it" if unmet.decided == DECIDES else "shows it with substitutes"
-                file = (FILES[larger] or ("config.yaml",))[-1]
-                sentences.setdefault(claim, f"{file} {how}.")
-    return sentences
-
-
 def nearest(config: Mapping[str, Any], root: Path) -> str:
     """The shipped scale with which a config shares the most values, REHEARSAL excepted."""
     values = set(map(repr, _values(config).items()))
@@ -75,7 +52,7 @@ def nearest(config: Mapping[str, Any], root: Path) -> str:
     def shared(scale: str) -> int:
         return len(values & set(map(repr, _shipped(scale, root).items())))
 
-    return max(larger_than(CUSTOM), key=shared)
+    return max((name for name in FILES if name != REHEARSAL), key=shared)
 
 
 @cache

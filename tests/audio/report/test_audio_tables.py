@@ -1,5 +1,7 @@
-"""Tables, Figure 2 and page of the audio study: whose number stands where, and what is said."""
+"""Tables and figures of the audio study: whose number stands where, and what is said."""
 
+import math
+import re
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,22 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import synthetic_audio as made
-from test_page import Elements, page
 
-from triptych.audio.report.figures import (
-    CAPTION_COLOURS,
-    finetuning_figure,
-    finetuning_long,
-    trainings_figure,
-    trainings_long,
-)
-from triptych.audio.report.page import PARTS, audio_sections
+from audio import figure2, leaks, summary, table1, table2, training
 from triptych.audio.report.rows import interval_texts
-from triptych.audio.report.tables import RUN, table2_long, table2_tables
-from triptych.audio.report.tables_leaks import leaks_long, leaks_tables
-from triptych.audio.report.tables_others import table1_long, table1_table
-from triptych.report.page import PageFigure
-from triptych.report.tables import DASH, write_table
+from triptych.report.tables import DASH, MINUS, write_table
 
 PUBLISHED = pd.read_csv(Path(__file__).parents[3] / "resources" / "published" / "audio_table2.csv")
 EXCLUSIONS = {"clean": "strict", "leaky": "none"}
@@ -39,17 +29,17 @@ def made_run(*, paper=False, replicated=False):
     scores = made.metrics(queries, clips=1045 if paper else 40, synthesised=not paper)
     scores = scores.assign(queries=5225) if paper else scores
     members = made.ensembles(runs)
-    table2 = table2_long(scores, queries, members, PUBLISHED, study, scale="demo")
-    return SimpleNamespace(study=study, runs=runs, queries=queries, scores=scores, table2=table2)
+    long = table2.numbers(scores, queries, members, PUBLISHED, study, scale="demo")
+    return SimpleNamespace(study=study, runs=runs, queries=queries, scores=scores, table2=long)
 
 
-def leaks(run, queries=None):
+def leaks_of(run, queries=None):
     counts = [made.counts(exclude=how).assign(corpus=name) for name, how in EXCLUSIONS.items()]
     sounds = [str(9000 + number) for number in range(40)]
     names = made.clip_names("evaluation", 40)
     # Twelve recordings of the test split, and a broken file; the leaky corpus lacks another one.
     removed = {"sound_id": [*sounds[:12], "", sounds[20]], "corpus": ["clean"] * 13 + ["leaky"]}
-    return leaks_long(
+    return leaks.numbers(
         run.scores,
         run.queries if queries is None else queries,
         pd.DataFrame(removed),
@@ -63,7 +53,7 @@ def leaks(run, queries=None):
 
 def test_two_presets_stand_side_by_side_and_the_last_row_is_their_difference():
     run = made_run(replicated=True)
-    shown, _ = table2_tables(run.table2)
+    shown, _ = table2.tables(run.table2, "", "")
     groups = [group for group, _ in shown.columns if group]
     assert groups == ["clean"] * 5 + ["as_published"] * 5
     first = next(row for row in shown.rows if row[4] == "no" and row[3] == "BERT mini")
@@ -83,17 +73,17 @@ def test_two_presets_stand_side_by_side_and_the_last_row_is_their_difference():
 
 def test_synthesised_scenes_meet_no_published_number():
     long = made_run().table2
-    ours = long[long["block"] == RUN]
+    ours = long[long["block"] == "run"]
     assert ours["published"].isna().all() and not ours["comparable"].any()
-    shown, printed = table2_tables(long)
-    assert "synthesised sound scenes, demo scale" in shown.title
+    shown, printed = table2.tables(long, "", "")
+    assert "ynthesised sound scenes, demo scale" in shown.caption
     assert "published" not in [header for _, header in shown.columns]
     assert len(printed.rows) == len(PUBLISHED) and "as published" in printed.title
 
 
 def test_each_published_row_of_the_report_stands_beside_its_own_model_once():
     long = made_run(paper=True).table2
-    beside = long[(long["block"] == RUN) & long["published"].notna()]
+    beside = long[(long["block"] == "run") & long["published"].notna()]
     report = PUBLISHED[PUBLISHED["source"] == "this report"]
     assert len(report) == 13 and len(beside) == 4 * 13
     best = beside[(beside["metric"] == "map_at_10") & (beside["audio_model"] == "passt_n")]
@@ -107,7 +97,7 @@ def test_each_published_row_of_the_report_stands_beside_its_own_model_once():
 
 def test_table2_has_every_run_of_the_evaluated_corpus_in_percent():
     run = made_run()
-    ours = run.table2[(run.table2["block"] == RUN) & (run.table2["metric"] == "map_at_10")]
+    ours = run.table2[(run.table2["block"] == "run") & (run.table2["metric"] == "map_at_10")]
     assert len(ours) == len(run.runs[run.runs["corpus"] != "leaky"]) + 1  # and chance
     assert "leaky" not in set(ours["corpus"])
     row = ours[(ours["kind"] == "finetuned_human") & (ours["seed"] == "2")].iloc[0]
@@ -115,7 +105,7 @@ def test_table2_has_every_run_of_the_evaluated_corpus_in_percent():
     keys = {"split": "evaluation", "subset": "all", "metric": "map_at_10"}
     given = scores[(scores[[*keys]] == keys).all(axis=1)].iloc[0]
     assert row["value"] == 100 * given["value"] and row["low"] == 100 * given["low"]
-    shown, _ = table2_tables(run.table2)
+    shown, _ = table2.tables(run.table2, "", "")
     headers = [header for _, header in shown.columns]
     chance = dict(zip(headers, shown.rows[-1], strict=True))
     assert chance["Audio model"] == "Chance" and chance["mAP@10"] == "7.32"  # H(10) / 40
@@ -137,12 +127,13 @@ def test_the_papers_table_is_as_printed():
 
 
 def test_the_example_shows_what_answers_add_to_the_caption():
-    table = table1_table(table1_long(made.example(), scale="demo"))
-    assert table.prose and "template without any language model" in table.caption
-    added = {row[0]: row[2] for row in table.rows}
+    shown = table1.table(table1.numbers(made.example(), scale="demo"), "", "")
+    assert shown.prose and "template without any language model" in shown.caption
+    added = {row[0]: row[2] for row in shown.rows}
     assert added["Answer 2"] == added["Answer 4"] == "thunder"
     assert added["Answer 1"] == added["Answer 3"] == DASH  # dog and rain stand in the caption
-    asked = table1_table(table1_long(made.example(backend="openai", model="gpt-9"), scale="x"))
+    example = made.example(backend="openai", model="gpt-9")
+    asked = table1.table(table1.numbers(example, scale="x"), "", "")
     assert "language model gpt-9" in asked.caption
     assert "19,195 captions were asked for: 12 got none" in asked.caption
     assert "95,915 as they came and 71,000 that keep" in asked.caption
@@ -156,11 +147,11 @@ def test_leaks_are_compared_query_by_query():
     lost = same.assign(rank=2)
     won = lost.assign(corpus="leaky")
     won.loc[won["clip"].isin(made.clip_names("evaluation", 40)[:12]), "rank"] = 1
-    long = leaks(run, pd.concat([lost, won]))
+    long = leaks_of(run, pd.concat([lost, won]))
     gaps = long[long["metric"] == "map_at_10"].set_index("row")["value"]
     assert gaps["difference"] == pytest.approx(50 * 12 / 40)
     assert gaps["difference_leaked"] == pytest.approx(50)
-    assert [row[0] for row in leaks_tables(long)[0].rows] == [
+    assert [row[0] for row in leaks.table(long, "", "").rows] == [
         "With leaks: corpus leaky, exclude none",
         "Without leaks: corpus clean, exclude strict",
         "Chance",
@@ -170,22 +161,22 @@ def test_leaks_are_compared_query_by_query():
 
 
 def test_the_ledger_adds_up(tmp_path):
-    long = leaks(made_run())
-    _, ledger = leaks_tables(long)
+    long = leaks_of(made_run())
+    ledger = leaks.ledger(long)
     total = dict(zip([header for _, header in ledger.columns[:4]], ledger.rows[-1], strict=False))
     assert ledger.rows[-1][0] == "all" and total["Listed"] == "540"
     # Excluded, trained on and leaked, of the clean corpus and then of the leaky one.
     assert ledger.rows[-1][4:] == ("13", "376", "0", "0", "389", "13")
-    files = [tmp_path / f"audio_leaks.{kind}" for kind in ("csv", "md", "tex")]
-    write_table(long, leaks_tables(long), files)
-    assert leaks_tables(pd.read_csv(tmp_path / "audio_leaks.csv")) == leaks_tables(long)
+    files = [tmp_path / f"audio_leaks.{kind}" for kind in ("csv", "md", "tex", "html")]
+    write_table(long, ledger, files)
+    assert leaks.ledger(pd.read_csv(files[0])) == ledger
 
 
 def test_figure2_has_a_line_and_bars_for_each_kind_of_captions():
-    curves = finetuning_long(made.history(made.runs()), made.study(), scale="demo")
-    figure = finetuning_figure(curves)
+    curves = figure2.numbers(made.history(made.runs()), made.study(), scale="demo")
+    figure = figure2.figure(curves)
     loss, score = figure.axes
-    for captions, colour in CAPTION_COLOURS.items():
+    for captions, colour in figure2.COLOURS.items():
         bars = [each for each in loss.containers if each[0].get_color() == colour]
         assert len(bars) == 1
         cells = curves[(curves["captions"] == captions) & (curves["measure"] == "validation_loss")]
@@ -202,7 +193,7 @@ def test_figure2_has_a_line_and_bars_for_each_kind_of_captions():
 
 def test_each_training_is_a_line_and_the_main_pairs_are_in_front():
     study, history = made.study(), made.history(made.runs())
-    panels = trainings_figure(trainings_long(history, study, scale="demo"), study).axes
+    panels = training.figure(training.numbers(history, study, scale="demo"), study).axes
     ours = history[history["corpus"] == study.evaluated]
     measures = ("validation_loss", *["validation_map_at_10"] * 2)
     stages = ("pretrained", "pretrained", "finetuned")
@@ -225,31 +216,6 @@ def test_each_training_is_a_line_and_the_main_pairs_are_in_front():
             )
 
 
-@pytest.mark.parametrize("paper", [False, True], ids=["demo", "paper"])
-def test_the_page_shows_every_product_once_and_says_what_was_made_up(paper):
-    run = made_run(paper=paper)
-    titles = {name: title for part in PARTS.values() for name, title in part.figures.items()}
-    frames = {"table1": table1_long(made.example(), scale="x"), "table2": run.table2}
-    sections = audio_sections(
-        {name: PageFigure(name, title, "", "data:,") for name, title in titles.items()},
-        {**frames, "leaks": leaks(run)},
-        run.study,
-    )
-    elements = Elements(page(sections=sections))
-    assert {part.anchor for part in sections} == set(PARTS)
-    ids = [attrs["id"] for _, attrs in elements.seen if attrs.get("id")]
-    tables = ("audio_table1", "audio_table2", "audio_leaks")
-    for name in (*titles, *tables, "audio_table2_published", "audio_leaks_ledger"):
-        assert name in ids
-    assert len(ids) == len(set(ids)) and not elements.open
-    for text in (
-        "All sounds of this run are synthesised",
-        "new captions of this run were written by a template",
-        "combine sounds as no training scene does",
-    ):
-        assert (text in elements.text) is not paper
-
-
 def test_an_interval_without_a_width_is_no_certainty():
     cells = pd.DataFrame(
         [
@@ -260,3 +226,56 @@ def test_an_interval_without_a_width_is_no_certainty():
         columns=["metric", "value", "low", "high"],
     )
     assert interval_texts(cells) == ["100.0 [all equal]", "5.00 [4.0, 6.0]", "3.0"]
+
+
+def systems(scores, data="scenes", captions="template"):
+    """The long Table 2 of systems (audio model, kind, system, mAP@10), each but chance with an
+    interval one point wide to either side; R@10 is twice as high."""
+    return pd.DataFrame(
+        {"block": "run", "metric": metric, "kind": kind, "value": value * factor, "data": data}
+        | {"audio_model": model, "text_model": "t", "clips": 100, "system": system}
+        | {"low": (value - wide) * factor, "high": (value + wide) * factor, "gpt": captions}
+        | {"published": 41.42 if system == "ensemble" else None}
+        for metric, factor in (("map_at_10", 1), ("r_at_10", 2))
+        for model, kind, system, value in scores
+        for wide in [math.nan if kind == "chance" else 1]
+    )
+
+
+LEARNT = (
+    *(("a", "finetuned_gpt", "model", 30.0), ("a", "finetuned_gpt", "model", 28.0)),
+    *(("a", "finetuned_human", "model", 31.0), ("a", "pretrained", "model", 20.0)),
+    ("b", "finetuned_gpt", "model", 50.0),
+    *((None, "ensemble_published", "ensemble", 33.0), (None, "chance", "baseline", 3.0)),
+    (None, "keywords", "baseline", 40.0),
+)
+
+
+def test_audio_shows_the_main_pair_between_chance_and_the_ensemble():
+    shown = summary.summary(systems(LEARNT), "")
+    assert "66 [64, 68]% of the sentences" in shown.sentence and "chance: 6%" in shown.sentence
+    assert "33.0 [32.0, 34.0]" in shown.sentence and "50.0 [49.0, 51.0]" in shown.sentence
+    assert "40.0 [39.0, 41.0]" in shown.sentence
+    assert [value for value, _ in shown.numbers] == ["33.0%", "+11.0", f"{MINUS}17.0"]
+    [*_, (captions, label)] = summary.summary(systems(LEARNT, captions="GPT"), "").numbers
+    assert captions == f"{MINUS}2.0" and "captions" in label
+    assert "paper: 41.4" in shown.numbers[0][1]
+    values = {bar.label: bar.value for bar in shown.bars.bars}
+    assert values["With new captions"] == 29.0 and next(iter(values)) == "Chance"
+    assert "Untrained" not in values
+
+
+def test_audio_that_learnt_nothing_says_so_in_place_of_gains():
+    chance = [(*system, 2.5 + number / 10) for number, (*system, _) in enumerate(LEARNT)]
+    shown = summary.summary(systems(chance), "")
+    assert "than chance" in shown.sentence
+    assert [value for value, _ in shown.numbers] == ["3.0%"]
+
+
+def test_audio_tells_of_computed_sounds_and_templates_only_where_there_are_some():
+    def limits(*kind):
+        return summary.summary(systems(LEARNT, *kind), "").limits
+
+    assert "computed" in limits("scenes", "template") and "template" in limits("scenes", "template")
+    assert not {"computed", "template"} & set(re.findall(r"\w+", limits("Clotho", "GPT")))
+    assert limits("Clotho", "GPT")

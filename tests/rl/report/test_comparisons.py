@@ -5,13 +5,9 @@ import pytest
 import synthetic
 from scipy.stats import mannwhitneyu, ttest_rel
 
+from rl import variants
 from triptych.rl.report.scores import run_scores
-from triptych.rl.report.tables import (
-    comparisons_long,
-    improvement,
-    variants_long,
-    variants_table,
-)
+from triptych.rl.report.tables import comparisons_long, improvement
 
 
 def scipys_interval(runs, column, one, other):
@@ -47,17 +43,17 @@ def test_every_two_methods_have_a_difference_with_scipys_interval(runs):
 
 def test_a_variant_stands_beside_the_default_with_scipys_interval():
     of = run_scores(synthetic.with_a_variant())
-    long = synthetic.cells(variants_long(of))
+    long = synthetic.cells(variants.numbers(of))
     assert set(long["pruning"]) == {"iterated"} and set(long["method"]) == {"snip", "grasp"}
     assert np.allclose(long["gap"], 0.5) and np.allclose(long["value"], long["default"] + 0.5)
     shifted = of.copy()
     own = shifted["pruning"] == "iterated"
     shifted.loc[own, "score"] += np.random.default_rng(0).normal(0, 3, own.sum())
     same = "algorithm == 'BC' and task == 'hopper' and method == 'snip' and sparsity_percent == 95"
-    cell = variants_long(shifted).query(same).iloc[0]
+    cell = variants.numbers(shifted).query(same).iloc[0]
     expected = scipys_interval(shifted.query(same), "pruning", "iterated", "default")
     assert (cell["low"], cell["high"]) == pytest.approx(expected)
-    table = variants_table(long, {"iterated": {"iterations": 10, "grasp_batch": 7}})
+    table = variants.table(long, {"iterated": {"iterations": 10, "grasp_batch": 7}}, "", "")
     assert {row[1:3] for row in table.rows} == {
         ("SNIP", "10 iterations"),
         ("GraSP", "7 transitions, 10 iterations"),

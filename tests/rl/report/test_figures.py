@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 import synthetic
 
+from rl import figure4, table1
 from triptych.report.palette import save_figure
 from triptych.rl.report.figures import curves_figure, curves_long, sparsity_figure
 from triptych.rl.report.masks import FLOOR, layers_figure, layers_long
-from triptych.rl.report.memory import memory_figure, sizes_long, table1_long
 from triptych.rl.report.scores import run_scores, summarise_scores
 
 PUBLISHED = pd.DataFrame(
@@ -60,8 +60,8 @@ def test_shares_are_drawn_where_they_are_and_emptied_layers_on_the_edge():
 
 
 def test_memory_lines_cross_at_the_break_even():
-    long = sizes_long(synthetic.sizes(), PUBLISHED, scale="demo")
-    axes = memory_figure(long, task="halfcheetah").axes[0]
+    long = figure4.numbers(synthetic.sizes(), PUBLISHED, scale="demo")
+    axes = figure4.figure(long, task="halfcheetah").axes[0]
     sparse, dense = line(axes, "sparse indices (COO)"), line(axes, "dense")
     crossing = np.interp(
         -dense.get_ydata()[0], -np.array(sparse.get_ydata()), np.array(sparse.get_xdata())
@@ -76,7 +76,7 @@ def test_memory_lines_cross_at_the_break_even():
 def test_memory_of_a_task_that_the_paper_lacks_has_its_legend_below_its_axes(tmp_path, level):
     sizes = synthetic.sizes().query("task == 'hopper' and sparsity_percent in [0, 95]")
     sizes = sizes.assign(task="mine", sparsity_percent=sizes["sparsity_percent"].replace(95, level))
-    figure = memory_figure(sizes_long(sizes, PUBLISHED, scale="custom"), task="mine")
+    figure = figure4.figure(figure4.numbers(sizes, PUBLISHED, scale="custom"), task="mine")
     save_figure(figure, tmp_path / "figure4")
     (legend,) = figure.legends
     assert "published" not in {text.get_text() for text in legend.texts}
@@ -86,7 +86,7 @@ def test_memory_of_a_task_that_the_paper_lacks_has_its_legend_below_its_axes(tmp
     spans = [label.get_window_extent() for label in labels]
     assert all(one.x1 < other.x0 for one, other in pairwise(spans))
     published = pd.DataFrame({**PUBLISHED.iloc[:1].to_dict("list"), "column": ["Actor"]})
-    table1_long(sizes, published, task="mine", sparsity=level, scale="custom")
+    table1.numbers(sizes, published, task="mine", sparsity=level, scale="custom")
 
 
 @pytest.mark.filterwarnings("error")

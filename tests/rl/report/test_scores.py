@@ -4,11 +4,8 @@ import numpy as np
 import pandas as pd
 import synthetic
 
-from triptych.rl.report.scores import (
-    aggregate_over_tasks,
-    run_scores,
-    summarise_scores,
-)
+from rl.scores import aggregate_over_tasks
+from triptych.rl.report.scores import run_scores, summarise_scores
 from triptych.rl.tasks.task import NORMALISED
 
 

@@ -6,8 +6,9 @@ import numpy as np
 from scipy import stats
 from synthetic import few_scores
 
+from rl.small_data import numbers
 from triptych.rl.report.claims import sparsity_helps
-from triptych.rl.report.scores import run_scores, small_long
+from triptych.rl.report.scores import run_scores
 
 
 def judged(gain):
@@ -15,7 +16,7 @@ def judged(gain):
 
 
 def test_a_cell_is_of_one_number_of_transitions():
-    long = small_long(run_scores(few_scores(lambda seed: seed)))
+    long = numbers(run_scores(few_scores(lambda seed: seed)))
     cells = long.query("task == 'hopper' and algorithm == 'IQL' and method == 'snip'")
     assert dict(zip(cells["trained_on"], cells["value"], strict=True)) == {
         1000: 21.5,

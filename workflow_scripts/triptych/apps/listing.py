@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from textwrap import indent
@@ -30,7 +30,6 @@ class Job:
     threads: int = 1
     gpu: bool = False
     log: str = ""
-    wildcards: Mapping[str, str] = field(default_factory=dict)
 
 
 def listed_jobs(
@@ -80,7 +79,6 @@ def _job(about: Mapping[str, Any]) -> Job:
         threads=about["threads"],
         gpu=about["resources"].get("gpu", 0) > 0,
         log=log,
-        wildcards=about["wildcards"],
     )
 
 
@@ -99,9 +97,8 @@ ASKS = "report_inputs"
 """The rule that asks for downloads, once more where something lacked."""
 
 
-def early_problems(root: Path) -> list[str]:
-    """What the first jobs of a run in a folder found missing, busy, or not of the published number,
-    a text each."""
+def input_problems(root: Path) -> list[str]:
+    """Messages of the checks of inputs (results/inputs/*.csv)."""
     found = []
     for path in sorted(root.glob("**/results/inputs/**/*.csv")):
         with path.open(encoding="utf-8", newline="") as lines:

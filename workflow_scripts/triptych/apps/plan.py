@@ -74,7 +74,7 @@ def add_commands(commands: Any) -> None:
     parser.add_argument(
         "--missing",
         action="store_true",
-        help="list what a run has not made, and why; write results/report-partial.html",
+        help="list what a run has not made, and why",
     )
     parser.add_argument("--gpus", type=int, default=1, help="where there are any (default: 1)")
 
@@ -84,36 +84,35 @@ def _plan(options: argparse.Namespace) -> int:
 
     check_workflow(root := Path.cwd())
     if options.missing:
-        from triptych.apps.missing import show_missing
+        from triptych.apps.missing import missing_text
 
-        show_missing(*listed_jobs(root, overlays=options.configfile))
+        print(missing_text(listed_jobs(root, overlays=options.configfile)[0], root))
         return 0
     jobs, config, source, scale = planned_run(root, options.configfile)
     known = nearest(config, source)
     name = scale if scale == known else f"{scale}, whose jobs count as those of {known}"
     gpus = options.gpus if any(job.gpu for job in jobs) else 0
     print(page(jobs, read_costs(source / COSTS, known), name, options.cores, gpus))
-    print(claims_page(config, scale, source))
+    print(claims_page(config, source))
     return 0
 
 
-def claims_page(config: Mapping[str, Any], scale: str, source: Path) -> str:
-    """A line for each claim: whether a run of this config can decide it, what it would lack, and
-    which larger scale decides it."""
+def claims_page(config: Mapping[str, Any], source: Path) -> str:
+    """A line for each claim: whether a run of this config can decide it, and what it would lack."""
     import yaml
 
     from triptych.report.claims import DECIDES, sentence
-    from triptych.scale import deciding
     from triptych.studies import predictions
 
     sources = yaml.safe_load((source / "resources" / "sources.yaml").read_text(encoding="utf-8"))
-    unmet, larger = predictions(config, sources), deciding(scale, source, sources)
+    unmet = predictions(config, sources)
     decided = Counter(needs_of_claim.decided for needs_of_claim in unmet.values())
-    lines = ["", f"Claims: {', '.join(f'{count} {word}' for word, count in decided.items())}."]
+    counts = ", ".join(f"{count} {word}" for word, count in decided.items())
+    lines = ["", f"Claims: {counts}. docs/claims.md says which scale decides each."]
     for claim, needs in unmet.items():
         line = f"  {claim}: {needs.decided}."
         if needs.decided != DECIDES:
-            line += f" {sentence([needs.text()])} {larger.get(claim, '')}".rstrip()
+            line += f" {sentence([needs.text()])}"
         lines.append(line)
     return "\n".join(lines)
 

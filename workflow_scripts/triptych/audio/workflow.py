@@ -13,7 +13,6 @@ from triptych.audio.models.sentence_encoders import FILES, hub_model, sentence_e
 from triptych.audio.models.settings import ModelSettings
 from triptych.audio.training.settings import MACHINE
 from triptych.core.config import ConfigError
-from triptych.report.files import products
 
 CHANGES_NOTHING = (
     # Speed, and what a run leaves behind for looking at.
@@ -42,39 +41,8 @@ SPLITS = ("development", "validation", "evaluation")
 STAGES = ("pretraining", "finetuning")
 
 
-def without(config: Mapping[str, Any], values: Mapping[str, Collection[str]]) -> dict[str, Any]:
-    """The config that leaves out the corpora, pairs or data set of jobs that can't run.
-
-    config: the section `audio`. values: of the jobs' wildcards, by wildcard. Returns {} where
-    Table 2 would have no pair left, or no Clotho.
-    """
-    corpora, pairs = values.get("corpus", ()), values.get("pair", ())
-    if corpora and config["evaluated"] not in corpora:
-        return {key: None for key in ("replicated", "leaky", "submitted") if config[key] in corpora}
-    if others := [pair for pair in config["pairs"] if pairs and pair_name(pair) not in pairs]:
-        main = max(others, key=lambda pair: len({*pair} & {*config["main"]}))
-        members = [pair for pair in config["ensemble"]["members"] if pair in others]
-        return {
-            "pairs": others,
-            "main": config["main"] if config["main"] in others else main,
-            "ensemble": {"members": members or others},
-        }
-    parts = config["sources"]["wavcaps"]["parts"]
-    named = "/".join([*values.get("part", ()), *values.get("file", ())])
-    left = [part for part in parts if part not in named]
-    if config["sources"]["wavcaps"]["source"] == "download" and 0 < len(left) < len(parts):
-        return {"sources": {"wavcaps": {"parts": left}}}
-    datasets = sorted(values.get("dataset", ()))
-    if "clotho" in datasets:
-        return {}
-    return {"sources": {name: {"source": "none"} for name in datasets}} if datasets else {}
-
-
 class Workflow:
     """The section `audio` of a config as rules use it. Raises ConfigError for other values."""
-
-    figures = ("audio_figure2", "audio_training")
-    TABLES = ("audio_table1", "audio_table2", "audio_leaks")
 
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
         self.config = config["audio"]
@@ -107,8 +75,6 @@ class Workflow:
         named = "results/submissions/{author}_{institute}_task6b_submission_{n}_output.csv"
         numbers = (1, 2, 3, 4) if self.submitted else ()
         self.submissions = [named.format(n=n, **self.config["submission"]) for n in numbers]
-        report_files = products(self.figures, self.TABLES)
-        self.products = sorted({*report_files, *self.submissions, "results/search.html"})
 
     def _read_models(self, kind: str, read: Callable[[Mapping[str, Any], str], Any]) -> Any:
         """The settings of the config's models, by their names."""
@@ -264,15 +230,6 @@ class Workflow:
             "audiocaps_captions": chosen.get("audiocaps_captions", "all"),
             "precisions": [stage["precision"] for stage in stages],
         }
-
-    @property
-    def page(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
-        """Files and settings of its part of the page, figures apart."""
-        files = {
-            name.removeprefix("audio_"): [f"results/tables/{name}.csv"] for name in self.TABLES
-        }
-        others = {"search": ["results/search.html"], "submissions": self.submissions}
-        return files | others, {"study": self.study}
 
     @property
     def study(self) -> dict[str, Any]:

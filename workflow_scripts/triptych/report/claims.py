@@ -144,6 +144,11 @@ class Finding:
         self.measured = "; ".join(filter(None, (self.measured, measured)))
         self.interval = ", ".join(filter(None, (self.interval, interval)))
 
+    def expect(self, holds: bool, failure: str) -> None:
+        """Note a part of the claim that does not hold."""
+        if not holds:
+            self.failures.append(failure)
+
     def require(self, side: int, failure: str, doubt: str) -> None:
         """Note a part of the claim where it does not hold, or may not.
 

@@ -38,9 +38,12 @@ SHAPE = {
 
 
 def read_records(folder: str | os.PathLike[str]) -> dict[str, Record]:
-    """The provenance of all jobs below a folder, by path. Raises ValueError for a broken file."""
+    """The provenance of all jobs below a folder, by path, oldest first: of two jobs that made the
+    same file, such as a rule before and after it was renamed, the later one counts. Raises
+    ValueError for a broken file."""
     records = {}
-    for path in sorted(map(str, Path(folder).rglob("*.json"))):
+    files = Path(folder).rglob("*.json")
+    for path in map(str, sorted(files, key=lambda file: (file.stat().st_mtime_ns, file))):
         try:
             records[path] = json.loads(Path(path).read_text(encoding="utf-8"))
         except ValueError as error:
@@ -63,10 +66,13 @@ def of_this_run(records: Mapping[str, Record], files: Iterable[str]) -> dict[str
     return dict(sorted(jobs.items()))
 
 
-def precisions(records: Mapping[str, Record]) -> dict[str, set[str]]:
-    """The precisions that `precision: auto` became, by rule."""
+def precisions(folder: str | os.PathLike[str], files: Iterable[str]) -> dict[str, set[str]]:
+    """The precisions that `precision: auto` became in the jobs of these files, by rule.
+
+    folder: of the jobs' records.
+    """
     by_rule: dict[str, set[str]] = {}
-    for record in records.values():
+    for record in of_this_run(read_records(folder), files).values():
         by_rule.setdefault(record["rule"], set()).update(
             choice["precision"] for choice in record.get("precision", ())
         )
@@ -151,7 +157,8 @@ def verify(manifest: str | os.PathLike[str], provenance: str | os.PathLike[str])
         for problem in _differences(hashes, kind)
     ]
     for record in sorted(map(str, Path(provenance).rglob("*.json"))):
-        if record not in records and Path(record).parent.name != "report_manifest":
+        later = Path(record).parent.name.endswith(("report_manifest", "_page"))
+        if record not in records and not later:
             problems.append(f"{record}: the record of a job of another run (an earlier config?)")
     return [*problems, *_unknown_files(known["outputs"])]
 

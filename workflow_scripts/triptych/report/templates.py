@@ -1,7 +1,7 @@
 """HTML of the page and of its parts, from the templates beside this module.
 
-Jinja escapes every value; only `markdown.render` and the style sheet, whose text is the project's
-own, enter as markup.
+Jinja escapes every value; only what `markdown` and these templates have made, and the style sheet,
+whose text is the project's own, enter as markup.
 """
 
 import re
@@ -17,7 +17,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
-def filled(name: str, **values: Any) -> str:
+def filled(name: str, /, **values: Any) -> str:
     """A template with these values."""
     return _environment().get_template(name).render(values)
 

@@ -1,12 +1,11 @@
-"""The offline-RL study as its rules see it: runs, files, settings and products, from config."""
+"""The offline-RL study as its rules see it: runs, files and settings, from config."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from triptych.core.config import ConfigError
 from triptych.core.provenance import named_files
-from triptych.report.files import products
 from triptych.rl.methods import ALGORITHMS, CONTROLS, CRITERIA, DENSE, OBSERVATIONS, networks_name
 from triptych.rl.tasks import config as tables
 from triptych.rl.tasks.sweep import DEFAULT, Run, algorithms_of, keys_of, runs_of
@@ -15,20 +14,6 @@ CHANGES_NOTHING = ("rl.runs_per_job", "rl.training.checkpoint_every")
 """Patterns of the keys whose values change no number."""
 COUNT_AS_ONE: dict[str, tuple[str, ...]] = {}
 """Values of a key that make the same numbers."""
-PAPER_FIGURES = {"rl_figure1": "snip", "rl_figure2": "grasp"}
-
-
-def without(config: Mapping[str, Any], values: Mapping[str, Collection[str]]) -> dict[str, Any]:
-    """The config that leaves out the tasks of jobs that can't run; {} where no other task is left.
-
-    config: the section `rl`. values: of the jobs' wildcards, by wildcard.
-    """
-    tasks = values.get("task", ())
-    others = [task for task in config["tasks"] if task not in tasks]
-    if not tasks or not others:
-        return {}
-    timed = {"latency": {"task": others[0]}} if config["latency"]["task"] in tasks else {}
-    return {"tasks": dict.fromkeys(sorted(tasks)), **timed}
 
 
 class Workflow:
@@ -54,22 +39,12 @@ class Workflow:
         self.d4rl_digests = [entry["sha256"] for entry in downloads.values()]
         """SHA-256 of each of D4RL's files."""
         self.timed = self._timed_run()
-        trained = [name for name in CRITERIA if name in {run["method"] for run in self.shown()}]
-        paper = [figure for figure, method in PAPER_FIGURES.items() if method in trained]
-        beyond = not set(trained) <= set(PAPER_FIGURES.values())
-        self.compared_criteria = [m for m in trained if beyond and m not in CONTROLS]
+        trained = {run["method"] for run in self.shown()}
+        self.criteria = [name for name in CRITERIA if name in trained]
+        """Those that are trained, controls among them."""
+        beyond = not set(self.criteria) <= {"snip", "grasp"}
+        self.compared_criteria = [m for m in self.criteria if beyond and m not in CONTROLS]
         """The criteria of rl_criteria: none unless something beside the paper's is trained."""
-        self.figures = (
-            *paper,
-            *(f"{name}_curves" for name in paper),
-            *(["rl_criteria"] if self.compared_criteria else []),
-            *("rl_figure3", "rl_figure3_counts", "rl_figure4", "rl_curves"),
-            *(["rl_sensors"] if self.sensing else []),
-            *(["rl_small_data"] if self.select(small=True) else []),
-        )
-        self.tables = ["table1", "scores", "comparisons", "inputs", "inference"]
-        self.tables += ["variants"] if self.variants else []
-        self.products = products(self.figures, [f"rl_{name}" for name in self.tables])
 
     def _timed_run(self) -> Run:
         """The measured run whose speed is taken."""
@@ -217,18 +192,6 @@ class Workflow:
             "small": self.files("scores.csv", self.select(small=True)),
             "varied": self.files("scores.csv", self.varied_runs),
         }
-
-    @property
-    def page(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
-        """Files and settings of its part of the page, beside its figures."""
-        files = {name: [f"results/tables/rl_{name}.csv"] for name in self.tables}
-        files["sensors"] = ["results/tables/rl_sensors.csv"] if self.sensing else []
-        settings = {
-            "variants": self.variants,
-            "observations": self.config["observations"],
-            "updates": self.config["training"]["updates"],
-        }
-        return {**files, "datasets": self.datasets}, settings
 
     def facts(self) -> dict[str, str]:
         """The scale and settings of the runs, for the head of the page."""

@@ -1,10 +1,9 @@
-"""The style study as its rules see it: rows of experiments, networks, claims and page."""
+"""The style study as its rules see it: rows of experiments, networks and claims."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from triptych.core.config import ConfigError
-from triptych.report.files import products
 from triptych.style.optimise.choices import METHOD_COLUMNS, load, method_module
 from triptych.style.optimise.experiments import experiment_runs
 
@@ -27,15 +26,6 @@ class Workflow:
              painting that is trained for
     shown_contents: the photographs that networks stylise
     """
-
-    figures = (
-        *(f"style_figure{number}" for number in range(1, 9)),
-        "style_styles",
-        "style_presets",
-        "style_initialisations",
-        "style_training",
-    )
-    products = products(figures, ("style_table1", "style_scores"))
 
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
         self.config = config["style"]
@@ -192,39 +182,6 @@ class Workflow:
             *(f"results/style/contents/{name}.png" for name in contents),
             *(f"results/style/paintings/{name}.png" for name in paintings),
         ]
-
-    @property
-    def page(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
-        """Files and settings of its part of the page, its figures apart."""
-        files = {
-            "table1": ["results/tables/style_table1.csv"],
-            "scores": ["results/tables/style_scores.csv"],
-            "stylised": self.stylised_runs,
-            "videos": self.of_videos("video.mp4"),
-            "pictures": self.pictures,
-            "painted": [
-                f"results/style/stylised/{self.main}/{name}.png"
-                for name in self.config["stylised"]["contents"]
-            ],
-            "optimised": [
-                "results/style/optimize/paintings/runs.csv" for _ in self.rows("paintings")[:1]
-            ],
-            "timing": ["results/style/timing/images.csv"],
-            "selection": [
-                f"results/style/networks/{name}/{PLAIN}/selection.csv"
-                for name in self.config["networks"]["trained"]
-            ],
-        }
-        backbones = self.config["backbones"].values()
-        paintings = [self.config["paintings"][name] for name in self.names("painting")]
-        return files, {
-            "weights": sorted({backbone["weights"] for backbone in backbones}),
-            "backbones": {
-                role: [backbone["architecture"], backbone["weights"]]
-                for role, backbone in self.config["backbones"].items()
-            },
-            "paintings": sorted({painting["source"] for painting in paintings}),
-        }
 
     def facts(self) -> dict[str, str]:
         """A summary of the run, for the head of the study's part of the page."""

@@ -6,7 +6,7 @@ NEEDLE = STUDIES["needle"]
 rule needle:
     """Buffon's needle (1777): its table and figure."""
     input:
-        NEEDLE.products,
+        products("needle"),
 
 
 rule needle_throw:
@@ -28,23 +28,6 @@ rule needle_throw:
         "../workflow_scripts/needle/throw.py"
 
 
-rule needle_draw:
-    """Figure 1 and Table 1."""
-    input:
-        "results/needle/throws.csv",
-    output:
-        figure1=figure("needle_figure1", "Figure 1", "estimates of pi"),
-        table1=table("needle_table1", "Table 1", "estimates of pi"),
-    log:
-        "results/logs/needle_draw/needle_draw.log",
-    benchmark:
-        "results/benchmarks/needle_draw/needle_draw.tsv"
-    conda:
-        "../envs/report.yaml"
-    resources:
-        **cluster(),
-    params:
-        scale=SCALE,
-        code=code("needle_draw"),
-    script:
-        "../workflow_scripts/needle/draw.py"
+figure("needle_figure1", throws="results/needle/throws.csv")
+table("needle_table1", throws="results/needle/throws.csv")
+summary("needle_summary", table1="results/tables/needle_table1.csv")

@@ -4,37 +4,36 @@ Systems are compared on the same queries, so that each difference is paired by q
 interval over clips, each with all its captions.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
-from typing import Any
 
 import pandas as pd
 
 from triptych.audio.report import claims_data
-from triptych.audio.report.claims_data import PRINTED, is_written
+from triptych.audio.report.claims_data import DATASETS, PRINTED, is_written
 from triptych.audio.report.claims_needs import (
     BEST,
     ENSEMBLE,
     PAPER_CONTRASTS,
+    Planned,
     Tables,
+    beside_others,
     best_pair,
     contrasts,
     has_both_captions,
+    has_ensemble,
     has_pretrained,
-    is_clothos,
     of_best,
     of_contrasts,
-    of_ensemble,
     of_main,
+    of_members,
     of_models,
     of_pairs,
     of_subsets,
     ranked_pairs,
 )
-from triptych.audio.report.differences import mean_over_clips
-from triptych.audio.report.figures import CAPTION_LABELS
-from triptych.audio.report.rows import METRICS
-from triptych.report.claims import Finding, Need, all_of, claim
+from triptych.audio.report.rows import CAPTION_LABELS, METRICS, mean_over_clips
+from triptych.report.claims import Claim, Finding, Need, all_of, claim
 from triptych.report.statistics import Interval
 
 MEMBERS = len(ENSEMBLE)
@@ -64,7 +63,6 @@ MEI = ("r_at_1", "Mei et al. 2023 [9]")
 BASELINE = ("map_at_10", "DCASE 2023 baseline [1]")
 XU = ("map_at_10", "Xu et al. 2022 [3]")
 """Metric and row of others' numbers in resources/published/audio_table2.csv."""
-IS_SCORED = Need("the ensemble scored query by query", True)
 
 
 def gain(first: pd.Series, second: pd.Series) -> Interval:
@@ -73,12 +71,10 @@ def gain(first: pd.Series, second: pd.Series) -> Interval:
 
 
 def points(interval: Interval) -> str:
-    """A difference as a person writes it."""
     return f"{interval.estimate:+.2f} points"
 
 
 def ends(interval: Interval) -> str:
-    """The interval of a difference as a person writes it."""
     return interval.ends(sign="+")
 
 
@@ -91,25 +87,33 @@ def require_above(finding: Finding, interval: Interval, what: str) -> None:
     )
 
 
-def with_leaks(judge: Callable[[Tables], Finding]) -> Callable[[Tables], Finding]:
-    """A judge whose finding also says which leaks were kept out of training (the report kept none
-    out), what the run knows of its needs, and of what its intervals are."""
+def on_models(
+    name: str,
+    *needs: Callable[[Planned], Iterable[Need]],
+    written: bool = True,
+    datasets: Sequence[str] = DATASETS,
+) -> Callable[[Callable[[Tables], Finding]], Claim]:
+    """A claim on trained models: also needs what each of these does, and its finding says which
+    leaks were kept out of training (the report kept none out) and of what its intervals are.
+    written, datasets: as `of_models` takes them."""
 
-    @wraps(judge)
-    def judged(tables: Tables) -> Finding:
-        finding = judge(tables)
-        finding.needs += tables.needs
-        finding.add(f"leaks kept out of training: {tables.exclude}")
-        if finding.interval:
-            noise = "over recordings; how much another training would differ is not in it"
-            finding.interval += f" ({noise})"
-        return finding
+    def made(judge: Callable[[Tables], Finding]) -> Claim:
+        @wraps(judge)
+        def judged(tables: Tables) -> Finding:
+            finding = judge(tables)
+            finding.needs += tables.needs
+            finding.add(f"leaks kept out of training: {tables.exclude}")
+            if finding.interval:
+                noise = "over recordings; how much another training would differ is not in it"
+                finding.interval += f" ({noise})"
+            return finding
 
-    return judged
+        return claim(name, lambda plan: of_models(plan, needs, written, datasets))(judged)
+
+    return made
 
 
-@claim("audio-best-single", needs=lambda plan: of_models(plan, *of_pairs(plan)))
-@with_leaks
+@on_models("audio-best-single", of_pairs)
 def best_single_model(tables: Tables) -> Finding:
     """Of the ten pairs of encoders in Table 2, fine-tuned with GPT captions, one run each, PaSST-N
     with roberta-large has the highest mAP@10 on the evaluation split. The interval of its lead over
@@ -120,8 +124,8 @@ def best_single_model(tables: Tables) -> Finding:
     for pair in every:
         finding.add(f"{tables.label(pair)} {tables.single(pair).mean():.2f}")
     ranked = ranked_pairs(every, tables.study)
-    if ranked and tables.study.pairs[ranked[0]].published != BEST:
-        ours = [pair for pair in ranked if tables.study.pairs[pair].published == BEST]
+    if ranked and tables.study.pairs[ranked[0]].published not in BEST:
+        ours = [pair for pair in ranked if tables.study.pairs[pair].published in BEST]
         leads = [gain(tables.single(ranked[0]), tables.single(pair)).side() for pair in ours]
         is_best = f"{tables.label(ranked[0])} is best"
         finding.require(0 if leads[:1] == [0] else -1, is_best, is_best)
@@ -134,11 +138,7 @@ def best_single_model(tables: Tables) -> Finding:
     return finding
 
 
-@claim(
-    "audio-finetune-helps",
-    needs=lambda plan: of_models(plan, *of_main(plan), has_pretrained(plan), written=False),
-)
-@with_leaks
+@on_models("audio-finetune-helps", of_main, has_pretrained, written=False)
 def finetuning_helps(tables: Tables) -> Finding:
     """The main pair fine-tuned on Clotho with human captions minus the same pair pretrained only,
     mean over runs: the 95% interval (paired by query, over clips) of the difference in mAP@10 lies
@@ -165,20 +165,18 @@ def _main_pair_gains(tables: Tables, better: str, worse: str) -> Finding:
     return finding
 
 
-def _new_captions(plan: Any) -> Iterator[Need]:
-    written = is_written(plan.config["captions"]["backend"])
-    return of_models(plan, written, *of_main(plan), *has_both_captions(plan))
-
-
-@claim("audio-gpt-helps", needs=_new_captions)
-@with_leaks
+@on_models(
+    "audio-gpt-helps",
+    lambda run: [is_written(run.study.backend)],
+    of_main,
+    has_both_captions,
+)
 def gpt_captions_help(tables: Tables) -> Finding:
     """The main pair fine-tuned with GPT captions minus with human captions, mean over all runs: the
     95% interval of the difference in mAP@10 lies above 0. And in each run, paired by seed, the
     validation loss after the last epoch is lower with GPT captions; the lowest losses are stated
     beside it."""
     finding = _main_pair_gains(tables, "finetuned_gpt", "finetuned_human")
-    finding.needs.append(is_written(tables.data.backend))
     last, lowest = tables.losses("last"), tables.losses("min")
     for name, losses in (("after the last epoch", last), ("at its lowest", lowest)):
         means = [f"{text} {losses[kind].mean():.4f}" for kind, text in CAPTION_LABELS.items()]
@@ -191,16 +189,14 @@ def gpt_captions_help(tables: Tables) -> Finding:
     return finding
 
 
-@claim("audio-larger-text", needs=lambda plan: of_models(plan, *of_contrasts(plan, "larger")))
-@with_leaks
+@on_models("audio-larger-text", lambda run: of_contrasts(run, "larger"))
 def larger_text_is_better(tables: Tables) -> Finding:
     """The large minus the base sentence encoder of the same kind, for BERT and RoBERTa within
     PaSST-N and PaSST-S, fine-tuned with GPT captions: {LATTER}"""
     return _contrasts_gain(tables, "larger")
 
 
-@claim("audio-no-overlap", needs=lambda plan: of_models(plan, *of_contrasts(plan, "overlap")))
-@with_leaks
+@on_models("audio-no-overlap", lambda run: of_contrasts(run, "overlap"))
 def no_overlap_is_better(tables: Tables) -> Finding:
     """PaSST-N minus PaSST-S with each of the four sentence encoders, fine-tuned with GPT captions:
     {LATTER}"""
@@ -231,20 +227,12 @@ def _contrasts_gain(tables: Tables, kind: str) -> Finding:
     return finding
 
 
-def _ensemble(plan: Any, *more: Need) -> Iterator[Need]:
-    return of_models(plan, *of_ensemble(plan), IS_SCORED, *more)
-
-
-@claim("audio-ensemble", needs=_ensemble)
-@with_leaks
+@on_models("audio-ensemble", of_members, has_ensemble)
 def ensemble_beats_single_models(tables: Tables) -> Finding:
     """The mean of the similarity matrices of the {MEMBERS} published members minus the single
     model that is best on the same split: the 95% interval of the difference in mAP@10 lies above 0.
     Each member is trained once."""
-    finding, table = (
-        Finding(heading="mAP@10: ", needs=[_is_scored(tables)]),
-        tables.measured["map_at_10"],
-    )
+    finding, table = Finding(heading="mAP@10: "), tables.measured["map_at_10"]
     models = tables.systems[tables.systems["kind"].isin(TRAININGS)]
     if models.empty:
         return finding
@@ -266,11 +254,7 @@ def ensemble_beats_single_models(tables: Tables) -> Finding:
     return finding
 
 
-@claim(
-    "audio-ensemble-members",
-    needs=lambda plan: of_models(plan, *of_ensemble(plan), *of_subsets(plan)),
-)
-@with_leaks
+@on_models("audio-ensemble-members", of_members, of_subsets)
 def no_other_ensemble_is_better(tables: Tables) -> Finding:
     """Of all {SUBSETS} non-empty subsets of the {MEMBERS} published members and of the
     members with each set of other pairs of the run added, fine-tuned with GPT captions, the
@@ -302,17 +286,7 @@ def no_other_ensemble_is_better(tables: Tables) -> Finding:
     return finding
 
 
-def _beside(plan: Any, *needs: Need) -> Iterator[Need]:
-    """Needs of each claim that meets a number of others, which resources/published has."""
-    return of_models(plan, *needs, is_clothos(plan), Need("the number of others", True))
-
-
-def _is_scored(tables: Tables) -> Need:
-    return Need(IS_SCORED.what, not tables.ensemble("published").empty)
-
-
-@claim("audio-recall-gain", needs=lambda plan: _beside(plan, *of_best(plan)))
-@with_leaks
+@on_models("audio-recall-gain", of_best, beside_others)
 def recall_is_higher(tables: Tables) -> Finding:
     """PaSST-N with roberta-large, fine-tuned with GPT captions, one run, minus the published R@1 of
     Mei et al. 2023: {OVER}"""
@@ -322,16 +296,14 @@ def recall_is_higher(tables: Tables) -> Finding:
     return _gain_over(tables, ours, tables.label(pair), MEI, whose, RECALL_GAIN)
 
 
-@claim("audio-baseline-gain", needs=lambda plan: _beside(plan, *of_ensemble(plan), IS_SCORED))
-@with_leaks
+@on_models("audio-baseline-gain", of_members, has_ensemble, beside_others)
 def ensemble_beats_the_baseline(tables: Tables) -> Finding:
     """The ensemble of the {MEMBERS} published members minus the published mAP@10 of the
     challenge's baseline: {OVER}"""
     return _ensemble_gain(tables, BASELINE, "the challenge's baseline", BASELINE_GAIN)
 
 
-@claim("audio-2022-gain", needs=lambda plan: _beside(plan, *of_ensemble(plan), IS_SCORED))
-@with_leaks
+@on_models("audio-2022-gain", of_members, has_ensemble, beside_others)
 def ensemble_beats_2022(tables: Tables) -> Finding:
     """The ensemble of the {MEMBERS} published members minus the published mAP@10 of the best
     submission of 2022: {OVER}"""
@@ -340,9 +312,7 @@ def ensemble_beats_2022(tables: Tables) -> Finding:
 
 def _ensemble_gain(tables: Tables, theirs: tuple[str, str], whose: str, stated: float) -> Finding:
     ours = tables.ensemble("published", theirs[0])
-    finding = _gain_over(tables, ours, "the ensemble", theirs, whose, stated)
-    finding.needs.append(_is_scored(tables))
-    return finding
+    return _gain_over(tables, ours, "the ensemble", theirs, whose, stated)
 
 
 def _gain_over(
@@ -377,11 +347,7 @@ def _gain_over(
     return finding
 
 
-@claim(
-    "audio-linear-projection",
-    needs=lambda plan: of_models(plan, *of_contrasts(plan, "twin"), datasets=["clotho"]),
-)
-@with_leaks
+@on_models("audio-linear-projection", lambda run: of_contrasts(run, "twin"), datasets=["clotho"])
 def linear_projections_do(tables: Tables) -> Finding:
     """A pair whose projections have a hidden layer (audio_models: projection_hidden) minus the same
     pair with linear ones, both fine-tuned with GPT captions from the first seed: the 95% interval

@@ -1,6 +1,6 @@
 """Tables of the audio study's claims, and what the claims on models need."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -10,50 +10,49 @@ import pandas as pd
 from triptych.audio.data_sizes import Clips, judged_by
 from triptych.audio.report.claims_data import (
     DATASETS,
+    PAPER,
     Data,
     Lists,
     counted,
     has_new_captions,
     has_no_leaks,
     has_recordings,
+    is_written,
     planned_data,
     read_data,
+    source_of,
 )
-from triptych.audio.report.differences import measured
 from triptych.audio.report.rows import (
+    CAPTION_LABELS,
     CLOTHO_EVALUATION,
     SYSTEM,
     AudioStudy,
     Pair,
     evaluation_rows,
+    measured,
     of_pair,
     with_kind,
 )
-from triptych.audio.report.tables import PAPER
 from triptych.report.claims import Need, all_of, at_least, no, one_of
 
-Contrast = tuple[Pair, Pair]
-"""Two pairs of models, the one that should be better first."""
-Systems = Iterable[Sequence[str]]
-"""Systems that are scored: SYSTEM."""
 NO_OVERLAP, OVERLAP, LONG = PAPER["audio_models"]
 BASES, LARGES = ("bert_base", "roberta_base"), ("bert_large", "roberta_large")
-PAPER_PAIRS: list[Pair] = [(audio, text) for audio, text in PAPER["pairs"]]
+PAPER_PAIRS = [" ".join(pair) for pair in PAPER["pairs"]]
 """Pairs of Table 2 by their published weights, as `PairModel.published` names them."""
-ENSEMBLE: list[Pair] = [(audio, text) for audio, text in PAPER["ensemble"]["members"]]
-BEST: Pair = tuple(PAPER["main"])
-PAPER_CONTRASTS: Mapping[str, Sequence[Contrast]] = {
+ENSEMBLE = [" ".join(pair) for pair in PAPER["ensemble"]["members"]]
+BEST = [" ".join(PAPER["main"])]
+PAPER_CONTRASTS: Mapping[str, Sequence[tuple[str, str]]] = {
     "larger": [
-        ((audio, large), (audio, base))
+        (f"{audio} {large}", f"{audio} {base}")
         for audio in (NO_OVERLAP, OVERLAP)
         for base, large in zip(BASES, LARGES, strict=True)
     ],
-    "overlap": [((NO_OVERLAP, text), (OVERLAP, text)) for text in (*BASES, *LARGES)],
+    "overlap": [(f"{NO_OVERLAP} {text}", f"{OVERLAP} {text}") for text in (*BASES, *LARGES)],
     "twin": [],
 }
-"""The report's comparisons, likewise: a larger sentence encoder against a smaller one of its kind;
-patches that don't overlap against those that do; a hidden layer in the projections against none, of
-pairs that the report doesn't name."""
+"""The report's comparisons, likewise, what should be better first: a larger sentence encoder
+against a smaller one of its kind; patches that don't overlap against those that do; a hidden layer
+in the projections against none, of pairs that the report doesn't name."""
 PATCH = 16
 """Pixels of PaSST's patches, which overlap where the stride is shorter."""
 PUBLISHED_CUTS = {
@@ -65,6 +64,7 @@ STAGES = {"pretrained": "pretraining", "finetuned": "finetuning"}
 """What config calls the stages of the report."""
 PAPER_EPOCHS = {kind: PAPER["stages"][stage]["epochs"] for kind, stage in STAGES.items()}
 PAPER_RUNS = len(PAPER["finetuning"]["seeds"])
+SCORED = "the ensemble scored query by query"
 RULES = ("audio_pretrain", "audio_finetune")
 """Which train in these stages."""
 
@@ -151,44 +151,71 @@ def tables_of(
         needs=[
             *has_no_leaks(plan, data),
             *_is_scored(study, scored),
+            Need(SCORED, "ensemble_published" in set(queries["kind"])),
+            is_written(data.backend),
             *has_new_captions(study, data),
             *has_recordings(plan, study, data),
         ],
     )
 
 
-# What claims need, of a Workflow.
+# What claims need of a config.
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What a config trains on its evaluated corpus. systems: SYSTEM of each model; members: of the
+    ensemble."""
+
+    study: AudioStudy
+    systems: Sequence[tuple[str, ...]]
+    members: Sequence[Pair]
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """Every pair that is fine-tuned with new captions."""
+        return pairs_of(self.systems)
+
+    def seeds(self, kind: str, pair: Pair) -> set[str]:
+        """Seeds of a pair's runs of a kind."""
+        return {seed for *system, seed in self.systems if system == [kind, *pair]}
 
 
 @cache
-def _systems(plan: Any) -> list[tuple[str, ...]]:
-    """The models of the evaluated corpus: SYSTEM."""
+def planned(plan: Any) -> Planned:
+    """The models of a Workflow's evaluated corpus."""
+    study = AudioStudy.read(**plan.study)
     runs = pd.DataFrame(plan.runs).astype(str).assign(system="model")
-    runs = with_kind(runs[runs["corpus"] == plan.config["evaluated"]])
-    return list(runs[SYSTEM].itertuples(index=False, name=None))
+    systems = with_kind(runs[runs["corpus"] == study.evaluated])[SYSTEM]
+    members = [(audio, text) for audio, text in plan.config["ensemble"]["members"]]
+    return Planned(study, [*systems.itertuples(index=False, name=None)], members)
 
 
 def of_models(
-    plan: Any, *more: Need, written: bool = True, datasets: Sequence[str] = DATASETS
+    plan: Any,
+    needs: Iterable[Callable[[Planned], Iterable[Need]]],
+    written: bool = True,
+    datasets: Sequence[str] = DATASETS,
 ) -> Iterator[Need]:
-    """Needs of each claim on trained models. more: of one claim; written: whether new captions
-    helped to train; datasets: which are trained on."""
-    study, data, config = AudioStudy.read(**plan.study), planned_data(plan), plan.config
-    judged = judged_by(config, study.evaluated).get("evaluation", Clips(0, 0))
+    """Needs of each claim on trained models. plan: a Workflow; needs: of one claim; written:
+    whether new captions helped to train; datasets: which are trained on."""
+    run, data, config = planned(plan), planned_data(plan), plan.config
+    judged = judged_by(config, run.study.evaluated).get("evaluation", Clips(0, 0))
     scored = pd.DataFrame({"clips": [judged.count], "queries": [judged.captions]})
-    trained = {kind.partition("_")[0] for kind, *_ in _systems(plan)}
+    trained = {kind.partition("_")[0] for kind, *_ in run.systems}
     epochs = {
         kind: config["stages"][stage]["epochs"] if kind in trained else 0
         for kind, stage in STAGES.items()
     }
     yield from has_no_leaks(plan, data)
-    yield from _is_scored(study, scored)
+    yield from _is_scored(run.study, scored)
     for kind in STAGES:
         yield at_least(f"models that were {kind}", epochs[kind], 1)
-    yield from more
+    for own in needs:
+        yield from own(run)
     if written:
-        yield from has_new_captions(study, data)
-    yield from has_recordings(plan, study, data, datasets)
+        yield from has_new_captions(run.study, data)
+    yield from has_recordings(plan, run.study, data, datasets)
     for kind, enough in PAPER_EPOCHS.items():
         yield at_least(f"{enough} epochs for models {kind}", epochs[kind], enough, "fewer epochs")
 
@@ -197,124 +224,100 @@ def _is_scored(study: AudioStudy, scored: pd.DataFrame) -> Iterator[Need]:
     """Need all clips and queries. scored: numbers of each system."""
     expected = scored.max().clip(lower=1) if study.synthesised else pd.Series(CLOTHO_EVALUATION)
     missing = (expected - scored.min()).clip(lower=0).astype(int)
-    for name, by in (
-        ("clips", "on the whole evaluation split"),
-        ("queries", "by all its captions"),
-    ):
-        count = int(missing[name])
-        yield Need(f"every system scored {by}", not count, f"{count:,} here")
+    by = {"clips": "on the whole evaluation split", "queries": "by all its captions"}
+    for name, how in by.items():
+        yield Need(f"every system scored {how}", not missing[name], f"{missing[name]:,} here")
 
 
-def of_main(plan: Any) -> Iterator[Need]:
+def has_ensemble(run: Planned) -> Iterator[Need]:
+    yield Need(SCORED, True)
+
+
+def of_main(run: Planned) -> Iterator[Need]:
     """Need the report's main pair, fine-tuned with human captions."""
-    study = AudioStudy.read(**plan.study)
-    what = "PaSST-N with roberta-large as main pair"
-    runs = len(_seeds(plan, "finetuned_human", study.main))
-    yield one_of(what, [_weights(study, study.main)], _names([BEST]), "other encoders")
-    yield are_published(study, [study.main])
-    what = f"{PAPER_RUNS} runs with human captions"
-    yield at_least(what, runs, PAPER_RUNS, "fewer runs")
+    main, what = run.study.main, "PaSST-N with roberta-large as main pair"
+    runs = len(run.seeds("finetuned_human", main))
+    yield one_of(what, [_weights(run.study, main)], BEST, "other encoders")
+    yield are_published(run.study, [main])
+    yield at_least(f"{PAPER_RUNS} runs with human captions", runs, PAPER_RUNS, "fewer runs")
 
 
-def has_pretrained(plan: Any) -> Need:
-    """Need the main pair pretrained only."""
-    main = AudioStudy.read(**plan.study).main
-    return at_least("the pair pretrained only", len(_seeds(plan, "pretrained", main)), 1)
+def has_pretrained(run: Planned) -> Iterator[Need]:
+    runs = len(run.seeds("pretrained", run.study.main))
+    yield at_least("the pair pretrained only", runs, 1)
 
 
-def has_both_captions(plan: Any) -> Iterator[Need]:
+def has_both_captions(run: Planned) -> Iterator[Need]:
     """Need runs of the main pair with captions of both kinds."""
-    main = AudioStudy.read(**plan.study).main
-    human, new = (_seeds(plan, kind, main) for kind in ("finetuned_human", "finetuned_gpt"))
+    human, new = (run.seeds(f"finetuned_{kind}", run.study.main) for kind in CAPTION_LABELS)
     yield at_least(f"{PAPER_RUNS} runs with new captions", len(new), PAPER_RUNS)
     yield at_least(f"{PAPER_RUNS} runs with losses of both kinds", len(human & new), PAPER_RUNS)
 
 
-def _seeds(plan: Any, kind: str, pair: Pair) -> set[str]:
-    return {seed for *system, seed in _systems(plan) if system == [kind, *pair]}
-
-
-def of_pairs(plan: Any) -> Iterator[Need]:
+def of_pairs(run: Planned) -> Iterator[Need]:
     """Need all pairs of Table 2."""
-    study, pairs = AudioStudy.read(**plan.study), pairs_of(_systems(plan))
-    found = {" ".join(study.pairs[pair].published) for pair in pairs}
-    yield all_of("the ten pairs of Table 2", found, _names(PAPER_PAIRS))
-    yield are_published(study, ranked_pairs(pairs, study))
+    found = {run.study.pairs[pair].published for pair in run.pairs}
+    yield all_of("the ten pairs of Table 2", found, PAPER_PAIRS)
+    yield are_published(run.study, ranked_pairs(run.pairs, run.study))
 
 
-def of_best(plan: Any) -> Iterator[Need]:
+def of_best(run: Planned) -> Iterator[Need]:
     """Need the report's best pair."""
-    study = AudioStudy.read(**plan.study)
-    best, title = best_pair(pairs_of(_systems(plan)), study), "PaSST-N with roberta-large"
-    runs = int(study.first_seed in _seeds(plan, "finetuned_gpt", best))
-    yield are_published(study, [best])
-    yield one_of(title, [_weights(study, best)], _names([BEST]))
+    best, title = best_pair(run.pairs, run.study), "PaSST-N with roberta-large"
+    runs = int(run.study.first_seed in run.seeds("finetuned_gpt", best))
+    yield are_published(run.study, [best])
+    yield one_of(title, [_weights(run.study, best)], BEST)
     yield at_least(f"{title} fine-tuned on new captions", runs, 1)
 
 
-def of_ensemble(plan: Any) -> Iterator[Need]:
-    """Need the report's ensemble."""
-    study, members = AudioStudy.read(**plan.study), _members(plan)
-    found, other = {_weights(study, pair) for pair in members}, "other members"
+def of_members(run: Planned) -> Iterator[Need]:
+    """Need the members of the report's ensemble."""
+    found, other = {_weights(run.study, pair) for pair in run.members}, "other members"
     count = len(ENSEMBLE)
-    yield at_least(f"an ensemble of {count}", len(members), count, other)
-    yield all_of("the report's members", found, _names(ENSEMBLE), other)
-    yield are_published(study, members)
+    yield at_least(f"an ensemble of {count}", len(run.members), count, other)
+    yield all_of("the report's members", found, ENSEMBLE, other)
+    yield are_published(run.study, run.members)
 
 
-def of_subsets(plan: Any) -> Iterator[Need]:
+def of_subsets(run: Planned) -> Iterator[Need]:
     """Need ensembles of fewer and of more members."""
-    members = _members(plan)
-    others = set(pairs_of(_systems(plan))) - set(members)
-    smaller, larger = 2 ** len(members) - 2, 2 ** len(others) - 1
+    others = set(run.pairs) - set(run.members)
+    smaller, larger = 2 ** len(run.members) - 2, 2 ** len(others) - 1
     what = "all ensembles of fewer members"
     yield at_least(what, smaller, 2 ** len(ENSEMBLE) - 2, "other members")
     yield at_least("an ensemble of more members", larger, 1)
 
 
-def _members(plan: Any) -> list[Pair]:
-    return [(audio, text) for audio, text in plan.config["ensemble"]["members"]]
+def beside_others(run: Planned) -> Iterator[Need]:
+    """Need a number of others, which resources/published has, and the split that it is of."""
+    what = "Clotho's evaluation split, as the number is"
+    yield one_of(what, [source_of(run.study, "clotho")], ("published", "left out"))
+    yield Need("the number of others", True)
 
 
-def of_contrasts(plan: Any, kind: str) -> Iterator[Need]:
+def of_contrasts(run: Planned, kind: str) -> Iterator[Need]:
     """Need the report's comparisons of a kind."""
-    study = AudioStudy.read(**plan.study)
-    compared = contrasts(kind, pairs_of(_systems(plan)), study)
-    published = are_published(study, [pair for contrast in compared for pair in contrast])
+    compared, pairs = contrasts(kind, run.pairs, run.study), run.study.pairs
+    published = are_published(run.study, [pair for contrast in compared for pair in contrast])
     if kind == "twin":
         what = "such a pair beside its twin (config/projection.yaml has one)"
         yield from (at_least(what, len(compared), 1), published)
         return
-    names = {
-        contrast_name((study.pairs[one].published, study.pairs[other].published))
-        for one, other in compared
-    }
-    wanted = [contrast_name(contrast) for contrast in PAPER_CONTRASTS[kind]]
+    names = {f"{pairs[one].published} against {pairs[two].published}" for one, two in compared}
+    wanted = [" against ".join(contrast) for contrast in PAPER_CONTRASTS[kind]]
     yield published
     yield Need("two models of the run that differ so", bool(compared), "none here")
     yield all_of("the report's four comparisons", names, wanted, "other comparisons")
 
 
-def is_clothos(plan: Any) -> Need:
-    """Need the split that printed numbers are of."""
-    source = AudioStudy.read(**plan.study).sources.get("clotho", "none")
-    named = {"synthesised": source, "none": "left out"}.get(source, "published")
-    what = "Clotho's evaluation split, as the number is"
-    return one_of(what, [named], ("published", "left out"))
-
-
-def _names(pairs: Iterable[Pair]) -> list[str]:
-    return [" ".join(pair) for pair in pairs]
-
-
-def pairs_of(systems: Systems) -> list[Pair]:
-    """The pairs that were fine-tuned with new captions."""
+def pairs_of(systems: Iterable[Sequence[str]]) -> list[Pair]:
+    """The pairs among systems (SYSTEM) that were fine-tuned with new captions."""
     tuned = [(audio, text) for kind, audio, text, _ in systems if kind == "finetuned_gpt"]
     return list(dict.fromkeys(tuned))
 
 
 def _weights(study: AudioStudy, pair: Pair) -> str:
-    return " ".join(study.pairs[pair].published).strip() or "others"
+    return study.pairs[pair].published or "others"
 
 
 def are_published(study: AudioStudy, pairs: Sequence[Pair]) -> Need:
@@ -332,7 +335,7 @@ def are_published(study: AudioStudy, pairs: Sequence[Pair]) -> Need:
 
 def best_pair(pairs: Iterable[Pair], study: AudioStudy) -> Pair:
     """The report's best pair by its published weights; the main one where it wasn't run."""
-    return next((pair for pair in pairs if study.pairs[pair].published == BEST), study.main)
+    return next((pair for pair in pairs if study.pairs[pair].published in BEST), study.main)
 
 
 def ranked_pairs(pairs: Iterable[Pair], study: AudioStudy) -> list[Pair]:
@@ -342,17 +345,12 @@ def ranked_pairs(pairs: Iterable[Pair], study: AudioStudy) -> list[Pair]:
     return paper if ten else list(pairs)
 
 
-def contrasts(kind: str, pairs: Sequence[Pair], study: AudioStudy) -> list[Contrast]:
+def contrasts(kind: str, pairs: Sequence[Pair], study: AudioStudy) -> list[tuple[Pair, Pair]]:
     """Two of the pairs that differ in one way (a key of PAPER_CONTRASTS), the one that should be
     better, or has a hidden layer, first. The report's in its order, where all of them are there;
     else all."""
-    differing = [
-        (one, other) for other in pairs for one in pairs if _differ(kind, one, other, study)
-    ]
-    known = {
-        (study.pairs[one].published, study.pairs[other].published): (one, other)
-        for one, other in differing
-    }
+    differing = [(one, two) for two in pairs for one in pairs if _differ(kind, one, two, study)]
+    known = {tuple(study.pairs[pair].published for pair in both): both for both in differing}
     complete = PAPER_CONTRASTS[kind] and set(PAPER_CONTRASTS[kind]) <= set(known)
     return [known[contrast] for contrast in PAPER_CONTRASTS[kind]] if complete else differing
 
@@ -368,8 +366,3 @@ def _differ(kind: str, one: Pair, other: Pair, study: AudioStudy) -> bool:
     return (
         first.weights == second.weights and first.projection_hidden > second.projection_hidden == 0
     )
-
-
-def contrast_name(contrast: Contrast) -> str:
-    """Both pairs by their weights."""
-    return " against ".join(" ".join(pair) for pair in contrast)

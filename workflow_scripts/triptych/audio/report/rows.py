@@ -1,4 +1,5 @@
-"""The study's set-up, labels, and rows of its files, shared by tables, figures and claims.
+"""The study's set-up, labels, rows of its files, and differences of scores with intervals over
+clips, shared by tables, figures and claims.
 
 A row of metrics.csv or queries.csv belongs to a model, an ensemble or a baseline; its keys are
 KEYS. For an ensemble or a baseline `audio_model` holds the name and the other keys are empty.
@@ -12,28 +13,14 @@ from typing import Any
 import pandas as pd
 
 from triptych.audio.data_sizes import CLOTHO
-from triptych.report.statistics import Interval
+from triptych.report.statistics import Interval, ratio_interval
 from triptych.report.tables import number
 
 KEYS = ["stage", "audio_model", "text_model", "corpus", "captions", "seed", "system"]
 SYSTEM = ["kind", "audio_model", "text_model", "seed"]
 """Keys of a system, whatever it was trained on."""
 NUMBERS = ["value", "low", "high", "queries", "clips"]
-_TEXT = [
-    *KEYS,
-    "split",
-    "subset",
-    "relevance",
-    "metric",
-    "clip",
-    "dataset",
-    "reason",
-    "source",
-    "sound_id",
-    "youtube_id",
-    "name",
-    "member",
-]
+_TEXT = [*KEYS, "sound_id"]  # of which some look like numbers, and some are empty
 CLOTHO_EVALUATION = {
     "clips": CLOTHO["evaluation"].count,
     "queries": CLOTHO["evaluation"].captions,
@@ -41,17 +28,13 @@ CLOTHO_EVALUATION = {
 
 METRICS = {"map_at_10": "mAP@10", "r_at_1": "R@1", "r_at_5": "R@5", "r_at_10": "R@10"}
 DATASET_LABELS = {"clotho": "Clotho", "audiocaps": "AudioCaps", "wavcaps": "WavCaps"}
-KINDS = (
-    "finetuned_gpt",
-    "finetuned_human",
-    "pretrained",
-    "ensemble_published",
-    "ensemble_selected",
-    "untrained",
-    "keywords",
-    "chance",
-)
-"""Kinds of systems, in the order of Table 2."""
+CAPTION_LABELS = {"human": "human captions", "gpt": "new captions"}
+SHAPES = {"human": "o", "gpt": "s"}
+FINETUNING = {
+    "validation_loss": ("Validation loss", "NT-Xent", 1.0),
+    "validation_map_at_10": ("Validation mAP@10", "percent", 100.0),
+}
+"""Title, unit and factor of each measure."""
 
 
 Pair = tuple[str, str]
@@ -83,10 +66,10 @@ class PairModel:
         return f"{self.audio} + {self.text}"
 
     @property
-    def published(self) -> Pair:
-        """Names of the published weights, empty also where a layer more follows the encoders than
-        in the report."""
-        return ("", "") if self.projection_hidden else (self.weights[0], self.weights[1])
+    def published(self) -> str:
+        """Names of the published weights; none where a layer more follows the encoders than in the
+        report."""
+        return "" if self.projection_hidden else " ".join(self.weights).strip()
 
 
 @dataclass(frozen=True)
@@ -149,7 +132,8 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def with_kind(rows: pd.DataFrame) -> pd.DataFrame:
-    """Add `kind`, one of KINDS, to rows that have KEYS."""
+    """Add `kind` to rows that have KEYS: the stage, of fine-tuned models with the captions; of an
+    ensemble or a baseline, its name."""
     tuned = rows["stage"].where(rows["stage"] != "finetuned", "finetuned_" + rows["captions"])
     ensembles = "ensemble_" + rows["audio_model"]
     others = rows["audio_model"].where(rows["system"] != "ensemble", ensembles)
@@ -168,19 +152,6 @@ def of_pair(frame: pd.DataFrame, pair: tuple[str, str], stage: str) -> pd.DataFr
     return frame[models & (frame["stage"] == stage)]
 
 
-def in_order(rows: pd.DataFrame, study: AudioStudy) -> pd.DataFrame:
-    """Rows by kind (KINDS), then by the order of the configured pairs, then by seed."""
-    pairs = list(study.pairs)
-
-    def place(row: Mapping[str, Any]) -> tuple[Any, ...]:
-        pair = (row["audio_model"], row["text_model"])
-        of_pair = pairs.index(pair) if pair in pairs else -1
-        return KINDS.index(row["kind"]), of_pair, row["seed"] != study.first_seed, row["seed"]
-
-    places = [place(row) for row in records(rows)]
-    return rows.iloc[sorted(range(len(rows)), key=places.__getitem__)]
-
-
 def interval_texts(cells: pd.DataFrame) -> list[str]:
     """Values with their intervals as text: mAP@10 with two digits, its interval and others one."""
     texts = []
@@ -189,3 +160,44 @@ def interval_texts(cells: pd.DataFrame) -> list[str]:
         ends = Interval(cell["value"], cell["low"], cell["high"]).ends(1)
         texts.append(value if pd.isna(cell["low"]) else f"{value} {ends}")
     return texts
+
+
+def measured(queries: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Each of METRICS as a share: a row a query, named by (clip, query), a column a system.
+
+    queries: rows of queries.csv with `kind`, one a query and system.
+    """
+    ranks = queries.pivot(index=["clip", "query"], columns=SYSTEM, values="rank")
+    shares = {"map_at_10": (1 / ranks).where(ranks <= 10, 0.0)}
+    shares |= {f"r_at_{most}": (ranks <= most).astype(float) for most in (1, 5, 10)}
+    return {metric: share.where(ranks.notna()) for metric, share in shares.items()}
+
+
+def gaps(queries: pd.DataFrame, first: str | None, second: str | None) -> pd.DataFrame:
+    """Gains of one corpus over another in percentage points, mean over the systems of both: a row a
+    query that all of them ranked, a column a metric. queries: as `measured` takes them."""
+    corpora = [measured(queries[queries["corpus"] == corpus]) for corpus in (first, second)]
+    differences = {}
+    for metric in corpora[0]:
+        one, other = corpora[0][metric].align(corpora[1][metric], join="inner")
+        differences[metric] = 100 * (one - other).dropna().mean(axis=1)
+    return pd.DataFrame(differences)
+
+
+def mean_over_clips(values: pd.Series) -> Interval:
+    """Mean over queries, named by (clip, query), with its 95% interval over clips."""
+    by_clip = values.groupby(level="clip")
+    # A mean over queries is a ratio of sums over clips, however many captions a clip has.
+    return ratio_interval(by_clip.sum().to_numpy(), by_clip.size().to_numpy())
+
+
+def interval_cells(differences: pd.DataFrame) -> pd.DataFrame:
+    """Mean differences over queries with their intervals, a row a metric. differences: as `gaps`
+    returns them."""
+    clips = differences.index.get_level_values("clip").nunique()
+    cells = []
+    for metric, values in differences.items():
+        interval = mean_over_clips(values)
+        ends = {"value": interval.estimate, "low": interval.low, "high": interval.high}
+        cells.append({"metric": metric, **ends, "queries": len(values), "clips": clips})
+    return pd.DataFrame(cells)

@@ -1,4 +1,4 @@
-"""Scores as figures: against sparsity (Figures 1 and 2), as learning curves, where data are few."""
+"""Scores as figures: against sparsity (Figures 1 and 2) and as learning curves."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -26,7 +26,7 @@ from triptych.rl.tasks.task import NORMALISED
 
 LEAST = 5.0
 """Height of a panel of normalised scores, at the least."""
-EXTREMES, MEANS = ("minimum", "maximum"), ("value", "value")
+EXTREMES = ("minimum", "maximum")
 
 
 @styled
@@ -195,26 +195,3 @@ def curves_figure(long: pd.DataFrame, by: str = "method") -> Figure:
         count_axis(axes, most=4)
 
     return score_panels(long, draw, "updates", legend_columns=4 if by == "method" else 8)
-
-
-def small_figure(long: pd.DataFrame, behaviour: pd.DataFrame) -> Figure:
-    """Score against transitions: a column a task, a row an algorithm, a line a method.
-
-    long: as `small_long` returns it, with units and data. behaviour: task, score_normalised_mean of
-    the policy that made the data. Bands are 95% intervals of the mean; a single seed has none.
-    """
-    counts = sorted(set(long["trained_on"]))
-
-    def draw(axes: Axes, cells: pd.DataFrame, algorithm: str) -> None:
-        for method in (name for name in METHOD_LABELS if (cells["method"] == name).any()):
-            line = cells[cells["method"] == method].sort_values("trained_on")
-            look = {**named_look(method, line["sparsity_percent"].iloc[0]), "linestyle": "solid"}
-            band = ("low", "high")
-            draw_line(axes, line["trained_on"], line, band, marker="o", markersize=3.5, **look)
-        axes.set_xscale("log")
-        axes.set_xticks(counts, [f"{count:,}" for count in counts], rotation=30, ha="right")
-        axes.set_xticks([], minor=True)
-
-    return score_panels(
-        long, draw, "transitions", behaviour=behaviour, within=MEANS, legend_columns=5
-    )

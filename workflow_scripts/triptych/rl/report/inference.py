@@ -2,9 +2,7 @@
 
 import pandas as pd
 
-from triptych.report.palette import label
-from triptych.report.tables import TIMES, Table, number, plain, with_cells
-from triptych.rl.report.labels import TASK_LABELS
+from triptych.report.tables import with_cells
 
 # What a dense kernel's time depends on: not on the mask, since it multiplies zeros too.
 CASE = ["task", "networks", "part", "candidates", "batch"]
@@ -25,31 +23,6 @@ def latency_long(latency: pd.DataFrame, *, scale: str) -> pd.DataFrame:
     frame = frame.merge(fastest.reset_index(), on=CASE, how="left")
     frame["speedup"] = frame["dense_microseconds"] / frame["value"]
     return with_cells(frame, unit="microseconds", scale=scale)
-
-
-def latency_table(long: pd.DataFrame) -> Table:
-    """Lay out the latencies of a task: a row a case, a column a kernel."""
-    dense_first = sorted(dict.fromkeys(long["kernel"]), key=lambda name: "dense" not in name)
-    first, cells = long.iloc[0], []
-    for cell in long.to_dict("records"):
-        row = (part_label(cell["part"], cell["candidates"]), f"{cell['batch']}", "")
-        time = number(cell["value"], 1 if cell["value"] < 100 else 0)
-        cells.append((*row, cell["kernel"], f"{time} ({number(cell['speedup'], 2)}{TIMES})"))
-    return Table.spread(
-        pd.DataFrame(cells, columns=["part", "batch", "group", "header", "cell"]),
-        {"part": "Part", "batch": "Batch"},
-        plain(*dense_first),
-        name="rl_inference",
-        title=f"Time to act and to train at {long['sparsity_percent'].max():g}% sparsity.",
-        caption=(
-            f"{label(TASK_LABELS, first['task'])}, {first['networks']} widths. "
-            "Median microseconds a call; in brackets how many times as fast as the fastest dense "
-            "kernel of the same row. An update is one of training, of the kept weights alone "
-            "beside all of the dense twin. Outputs, and an update's losses, differ by at most "
-            f"{long['maximum_difference'].max():.0e}. The paper states faster inference "
-            "and training as a promise and measures neither."
-        ),
-    )
 
 
 def part_label(part: str, candidates: int) -> str:

@@ -53,19 +53,6 @@ ENOUGH_SEEDS = 3
 OBSERVATION_LABELS = {"raw": "raw observations", "normalised": "normalised observations"}
 TASK_LABELS = {"hopper": "Hopper", "walker2d": "Walker2d", "halfcheetah": "HalfCheetah"}
 NETWORK_LABELS = {"actor": "Actor", "critic": "Critic", "vae": "VAE"}
-FORMAT_LABELS = {
-    "dense": "dense",
-    "coo": "sparse indices (COO)",
-    "packed_fp32": "packed, fp32",
-    "packed_fp16": "packed, fp16",
-}
-# The paper's Figure 4 draws dense in blue and sparse indices in green; so do we.
-FORMAT_COLOURS = {
-    "dense": "#0072b2",
-    "coo": "#009e73",
-    "packed_fp32": "#d55e00",
-    "packed_fp16": "#e69f00",
-}
 
 ALL_TASKS = "all tasks"
 """In place of a task where all tasks count together."""

@@ -1,4 +1,4 @@
-"""Weights that masks keep by layer (Figure 3)."""
+"""Weights that masks keep by layer (Figure 3), and those by which a policy senses."""
 
 from typing import Any
 
@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from triptych.report.palette import MUTED, label, legend_below, styled
 from triptych.report.tables import with_cells
+from triptych.rl.methods import CONTROLS, DENSE
 from triptych.rl.report.labels import METHOD_LABELS, METHOD_LOOKS, TASK_LABELS, tasks_in_order
 
 FLOOR = {"share": 0.03, "count": 0.5}
@@ -109,3 +110,11 @@ def layers_long(layers: pd.DataFrame, *, sparsity_percent: int, scale: str) -> p
         kept_deviation=("kept", "std"),
     )
     return with_cells(frame, unit="percent of the layer's weights", scale=scale)
+
+
+def sensing(inputs: pd.DataFrame) -> pd.DataFrame:
+    """Rows of criteria's masks of the layer that reads a policy's observations: the decoder's
+    first, or where there is no decoder the actor's."""
+    decoding = inputs["networks"].isin(inputs.loc[inputs["layer"] == "vae.d1", "networks"])
+    of_layer = inputs["layer"] == decoding.map({True: "vae.d1", False: "actor.l1"})
+    return inputs[of_layer & ~inputs["method"].isin([DENSE, *CONTROLS])]

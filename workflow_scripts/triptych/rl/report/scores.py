@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from triptych.core.files import read_frames
 from triptych.report.statistics import (
     Interval,
     difference_interval,
     mean_interval,
     ratio_interval,
-    stratified_interval,
 )
 from triptych.report.tables import with_cells
 from triptych.rl.methods import DENSE
@@ -23,8 +23,6 @@ logger = logging.getLogger(__name__)
 
 RUN = [*KEYS, "algorithm"]
 CELL = ["task", "method", "sparsity_percent", "algorithm"]
-FEW_CELL = ["task", "algorithm", "trained_on", "method", "sparsity_percent"]
-"""A cell of the runs on few transitions."""
 INTERVAL = ("value", "low", "high")
 RATIO = ("ratio_to_dense", "ratio_low", "ratio_high")
 UNKNOWN = Interval(float("nan"), float("nan"), float("nan"))
@@ -57,6 +55,15 @@ def with_sources(long: pd.DataFrame, datasets: pd.DataFrame) -> pd.DataFrame:
 def default_pruning(frame: pd.DataFrame) -> pd.DataFrame:
     """Rows of runs with the default pruning, not a variant of it."""
     return frame[frame["pruning"] == DEFAULT]
+
+
+def read_scores(files: Any, observations: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The evaluations that figures show (`with_observations`), and the tasks' data sets.
+
+    files: a job's input, with the names scores and datasets.
+    """
+    scores, datasets = (read_frames(files[name]) for name in ("scores", "datasets"))
+    return with_observations(scores, observations), datasets
 
 
 def with_observations(frame: pd.DataFrame, observations: str) -> pd.DataFrame:
@@ -131,27 +138,3 @@ def summarise_scores(runs: pd.DataFrame, by: Sequence[str] = CELL) -> pd.DataFra
         rows.append(row | columns_of(mean_interval(scores)) | columns_of(ratio, RATIO))
     columns = [*by, "seeds", "minimum", "maximum", *INTERVAL, *RATIO]
     return pd.DataFrame(rows, columns=columns)
-
-
-def small_long(runs: pd.DataFrame) -> pd.DataFrame:
-    """Mean over seeds and its 95% interval of runs on few transitions: FEW_CELL, seeds, INTERVAL.
-
-    runs: as `run_scores` returns them, with trained_on.
-    """
-    return summarise_scores(runs, FEW_CELL)[[*FEW_CELL, "seeds", *INTERVAL]]
-
-
-def aggregate_over_tasks(runs: pd.DataFrame) -> pd.DataFrame:
-    """Interquartile mean over all tasks and seeds with its 95% interval over seeds.
-
-    Only cells that every task has, so that no aggregate leaves out a hard task. Returns
-    method, sparsity_percent, algorithm, seeds (of all tasks), INTERVAL.
-    """
-    rows = []
-    key: Any
-    for key, cell in runs.groupby(CELL[1:]):
-        if cell["task"].nunique() == runs["task"].nunique():
-            interval = stratified_interval([scores for _, scores in cell.groupby("task")["score"]])
-            row = {**dict(zip(CELL[1:], key, strict=True)), "seeds": len(cell)}
-            rows.append(row | columns_of(interval))
-    return pd.DataFrame(rows, columns=[*CELL[1:], "seeds", *INTERVAL])

@@ -7,7 +7,7 @@ depends on seconds needs the paper's architectures and a GPU, but not its weight
 videos hold for any network on any device. All but that needs float32 or TF32.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -36,8 +36,8 @@ from triptych.style.report.labels import (
     OPTIMIZER_LOOKS,
     RATES_LABELS,
 )
+from triptych.style.report.paper import PAPER, PAPER_ARCHITECTURES, PAPER_EVALUATIONS
 from triptych.style.report.runs import Row, backbone_name
-from triptych.style.report.tables import PAPER, PAPER_ARCHITECTURES, PAPER_EVALUATIONS
 
 OPTIMIZERS = tuple(PAPER["experiments"]["optimizers"]["vary"]["optimizer"])
 STARTS = tuple(PAPER["experiments"]["initialisations"]["vary"]["initialisation"])
@@ -53,6 +53,11 @@ ALIKE_COLOURS = 0.05
 LARGER = speed.SIZES[-1]
 SCALED = {("alexnet", LARGER): True, ("alexnet", SIZE): False, ("vgg", LARGER): False}
 """Whether an image of a backbone and size loses what it had."""
+LOOKED_AT = {
+    "backbones": ("backbone", [*PAPER_ARCHITECTURES], [VGG19, ALEXNET]),
+    "losses": ("content_loss", CONTENT_LOSSES, [VGG19]),
+}
+"""By experiment: the column that varies, the values that are needed of it, and the backbones."""
 AUTHORS, LBFGS, ADAM, SGD = "authors", *OPTIMIZERS
 ONCE = "one run of each: no interval"
 ALIKE = (
@@ -80,58 +85,43 @@ def backbones_share_a_trend(tables: Tables) -> Finding:
     finding = Finding(interval="one run of each backbone: no interval", needs=[*_trend(tables)])
     for row in chosen.to_dict("records"):
         name = backbone_name(row)
-        if row["status"] != "finished":
-            finding.failures.append(f"{name} {row['status'].replace('_', ' ')}")
+        finding.expect(row["status"] == "finished", f"{name} {row['status'].replace('_', ' ')}")
         if np.isnan(row["end"]):
             finding.add(f"{name}: no finite loss")
             continue
         finding.add(f"{name}: ends at {row['smooth_end']:.2g} of its first loss")
-        if not row["smooth_rise"] <= 1 + RISE:
-            finding.failures.append(
-                f"{name} rises to {row['smooth_rise']:.2g} times its lowest loss"
-            )
+        rise = row["smooth_rise"]
+        finding.expect(rise <= 1 + RISE, f"{name} rises to {rise:.2g} times its lowest loss")
     factor = chosen["smooth_end"].max() / chosen["smooth_end"].min()
-    if factor >= ORDER_OF_MAGNITUDE:
-        finding.failures.append(f"the final losses differ by a factor of {factor:.3g}")
+    apart = f"the final losses differ by a factor of {factor:.3g}"
+    finding.expect(not factor >= ORDER_OF_MAGNITUDE, apart)
     return finding
 
 
-def _alike_backbones(run: Any) -> Iterator[Need]:
-    rows = run.rows("backbones")
-    yield from of_experiment(rows, [VGG19, ALEXNET])
-    names = [row["backbone"] for row in measured(rows)]
-    yield all_of("both images measured", names, PAPER_ARCHITECTURES)
+def _images(run: Any, experiment: str) -> Iterator[Need]:
+    """Needs of the claims that an experiment's images look alike."""
+    rows = run.rows(experiment)
+    column, wanted, backbones = LOOKED_AT[experiment]
+    which = "both images" if experiment == "backbones" else "the images of the four losses"
+    yield from of_experiment(rows, backbones)
+    yield all_of(f"{which} measured", [row[column] for row in measured(rows)], wanted)
 
 
-@claim("style-backbones-alike", needs=_alike_backbones)
+@claim("style-backbones-alike", needs=lambda plan: _images(plan, "backbones"))
 def backbones_look_alike(tables: Tables) -> Finding:
     """{ALIKE} The paper has no number; both are ours."""
-    return _alike(tables, "backbones", backbone_name, _alike_backbones(tables))
+    return _alike(tables, "backbones", backbone_name)
 
 
-def _alike_losses(run: Any) -> Iterator[Need]:
-    rows = run.rows("losses")
-    yield from of_experiment(rows, [VGG19])
-    names = [row["content_loss"] for row in measured(rows)]
-    yield all_of("the images of the four losses measured", names, CONTENT_LOSSES)
-
-
-@claim("style-losses-alike", needs=_alike_losses)
+@claim("style-losses-alike", needs=lambda plan: _images(plan, "losses"))
 def losses_look_alike(tables: Tables) -> Finding:
     """{ALIKE} The paper has no number; both are ours."""
-    return _alike(
-        tables,
-        "losses",
-        lambda row: CONTENT_LOSS_LOOKS[row["content_loss"]].label,
-        _alike_losses(tables),
-    )
+    return _alike(tables, "losses", lambda row: CONTENT_LOSS_LOOKS[row["content_loss"]].label)
 
 
-def _alike(
-    tables: Tables, experiment: str, name_of: Callable[[Row], str], needs: Iterable[Need]
-) -> Finding:
+def _alike(tables: Tables, experiment: str, name_of: Callable[[Row], str]) -> Finding:
     """Structure kept and distance to the painting's colours of an experiment's images."""
-    finding = Finding(interval=ONCE, needs=[*needs])
+    finding = Finding(interval=ONCE, needs=[*_images(tables, experiment)])
     for (content, painting), rows in tables.chosen(experiment).groupby(PAIR, sort=False):
         for measure, name, most in (
             ("ssim_luma", "SSIM", ALIKE_STRUCTURE),
@@ -140,8 +130,7 @@ def _alike(
             texts = (f"{name_of(row)} {row[measure]:.2f}" for row in rows.to_dict("records"))
             finding.add(f"{name}: {', '.join(texts)}")
             apart = np.ptp(rows[measure])
-            if not apart <= most:
-                finding.failures.append(f"{content}, {painting}: {name} differs by {apart:.3f}")
+            finding.expect(apart <= most, f"{content}, {painting}: {name} differs by {apart:.3f}")
     return finding
 
 
@@ -167,19 +156,16 @@ def lbfgs_ends_lowest(tables: Tables) -> Finding:
     below those of Adam and SGD (a run that diverged counts as above). The tuned rates are stated
     beside it and do not decide."""
     finding = Finding(interval=ONCE, needs=[*_optimizers(tables)])
-    for name, rows in _by_vgg(tables):
+    for name, rows, authors in _by_vgg(tables):
         _add_final_losses(finding, name, rows)
-        authors = _at_authors_rates(rows)
-        if "lbfgs" not in authors:
-            continue
-        lowest = authors["lbfgs"]["final"]
-        for row in (authors[other] for other in OPTIMIZERS[1:] if other in authors):
-            if not lowest < row["final"]:
-                ends = f"{OPTIMIZER_LOOKS[row['optimizer']].label}'s final loss"
-                finding.failures.append(
-                    f"{name}: {ends} ({_worded(row['final'])}) is not above L-BFGS's "
-                    f"({_worded(lowest)})"
-                )
+        lowest = authors.get(LBFGS, {}).get("final", -np.inf)
+        for other in (ADAM, SGD):
+            final = authors.get(other, {}).get("final", np.inf)
+            finding.expect(
+                lowest < final,
+                f"{name}: {OPTIMIZER_LOOKS[other].label}'s final loss ({_worded(final)}) is not "
+                f"above L-BFGS's ({_worded(lowest)})",
+            )
     return finding
 
 
@@ -191,30 +177,33 @@ def sgd_fails(tables: Tables) -> Finding:
     content) that L-BFGS's keeps (a run that diverged has no image but its last good state, and
     counts as without one). Tuned rates do not decide."""
     finding = Finding(interval=ONCE, needs=[*_optimizers(tables, LBFGS, SGD, whole=True)])
-    for name, rows in _by_vgg(tables):
+    for name, rows, authors in _by_vgg(tables):
         _add_final_losses(finding, name, rows)
-        authors = _at_authors_rates(rows)
-        if not {"lbfgs", "sgd"} <= authors.keys():
+        if not {LBFGS, SGD} <= authors.keys():
             continue
-        sgd, lbfgs = authors["sgd"], authors["lbfgs"]
+        sgd, lbfgs = authors[SGD], authors[LBFGS]
         stopped, rise = sgd["status"] != "finished", sgd["rise"]
-        failures = []
-        if np.isinf(lbfgs["final"]):
-            failures.append("L-BFGS did not finish either")
-        if not sgd["final"] >= FAR_ABOVE * lbfgs["final"]:
-            factor = sgd["final"] / lbfgs["final"]
-            failures.append(f"SGD ends at {factor:.3g} times the loss of L-BFGS")
-        finding.add(f"{name}: SGD's loss rises to {rise:.3g} times its lowest")
-        if not (rise >= FLUCTUATION or stopped):
-            failures.append(f"SGD's loss never rises above {rise:.3g} times its lowest")
+        factor = np.divide(sgd["final"], lbfgs["final"])
         kept, other = sgd["ssim_luma"], lbfgs["ssim_luma"]
+        finding.add(f"{name}: SGD's loss rises to {rise:.3g} times its lowest")
         if not np.isnan(kept + other):
             finding.add(f"{name}: SSIM: SGD {kept:.2f}, L-BFGS {other:.2f}")
-            if kept > NO_STRUCTURE * other and not stopped:
-                failures.append(
-                    f"SGD's image keeps structure (SSIM {kept:.2f} against {other:.2f})"
-                )
-        finding.failures += [f"{name}: {text}" for text in failures]
+        for holds, failure in (
+            (np.isfinite(lbfgs["final"]), "L-BFGS did not finish either"),
+            (
+                sgd["final"] >= FAR_ABOVE * lbfgs["final"],
+                f"SGD ends at {factor:.3g} times the loss of L-BFGS",
+            ),
+            (
+                rise >= FLUCTUATION or stopped,
+                f"SGD's loss never rises above {rise:.3g} times its lowest",
+            ),
+            (
+                not kept > NO_STRUCTURE * other or stopped,
+                f"SGD's image keeps structure (SSIM {kept:.2f} against {other:.2f})",
+            ),
+        ):
+            finding.expect(holds, f"{name}: {failure}")
     return finding
 
 
@@ -224,37 +213,34 @@ def adam_keeps_content(tables: Tables) -> Finding:
     content (SSIM of luminance) and is farther from the style (Gram distance) than L-BFGS's. Where
     L-BFGS stopped early nothing is decided."""
     finding = Finding(interval=ONCE, needs=[*_optimizers(tables, LBFGS, ADAM)])
-    for name, rows in _by_vgg(tables):
-        authors = _at_authors_rates(rows)
-        adam, lbfgs = authors.get("adam", {}), authors.get("lbfgs", {})
+    for name, _, authors in _by_vgg(tables):
+        adam, lbfgs = authors.get(ADAM, {}), authors.get(LBFGS, {})
         if lbfgs.get("status", "finished") != "finished":
             finding.unclear.append(f"{name}: L-BFGS stopped, and its image is its last good state")
         for measure, what in (("ssim_luma", "SSIM"), ("gram_distance", "style distance")):
             ours, other = (row.get(measure, np.nan) for row in (adam, lbfgs))
             if not np.isnan(ours + other):
                 finding.add(f"{name}: {what} Adam {ours:.2f}, L-BFGS {other:.2f}")
-                if not ours > other:
-                    finding.failures.append(f"{name}: Adam's {what} is not above L-BFGS's")
+                finding.expect(ours > other, f"{name}: Adam's {what} is not above L-BFGS's")
     return finding
 
 
-def _by_vgg(tables: Tables) -> list[tuple[str, pd.DataFrame]]:
-    """The runs of the optimizers by the name of the architecture."""
-    grouped = tables.chosen("optimizers").groupby("architecture", sort=False)
-    return [(label(ARCHITECTURE_LABELS, str(name)), rows) for name, rows in grouped]
-
-
-def _at_authors_rates(rows: pd.DataFrame) -> dict[str, dict[Any, Any]]:
-    """The runs at the authors' rates by optimizer."""
-    authors = rows[rows["rates"] == "authors"].drop_duplicates("optimizer")
-    return {row["optimizer"]: row for row in authors.to_dict("records")}
+def _by_vgg(tables: Tables) -> Iterator[tuple[str, pd.DataFrame, dict[str, dict[Any, Any]]]]:
+    """The name of each architecture, its runs of the optimizers, and those at the authors' rates by
+    optimizer."""
+    for name, rows in tables.chosen("optimizers").groupby("architecture", sort=False):
+        authors = rows[rows["rates"] == AUTHORS].drop_duplicates("optimizer").to_dict("records")
+        yield (
+            label(ARCHITECTURE_LABELS, str(name)),
+            rows,
+            {run["optimizer"]: run for run in authors},
+        )
 
 
 def _add_final_losses(finding: Finding, name: str, rows: pd.DataFrame) -> None:
     """Add the final losses of an architecture's runs, by rates and optimizer."""
-    for rates, of_rates in rows.drop_duplicates(["rates", "optimizer"]).groupby(
-        "rates", sort=False
-    ):
+    once = rows.drop_duplicates(["rates", "optimizer"])
+    for rates, of_rates in once.groupby("rates", sort=False):
         losses = ", ".join(
             f"{OPTIMIZER_LOOKS[optimizer].label} {_worded(loss)}"
             for optimizer, loss in zip(of_rates["optimizer"], of_rates["final"], strict=True)
@@ -285,11 +271,9 @@ def content_start_keeps_structure(tables: Tables) -> Finding:
         structure = {start: kept.get(start, np.nan) for start in STARTS}
         texts = (f"{named[start]} {value:.2f}" for start, value in structure.items())
         finding.add(f"{content}: {', '.join(texts)}")
-        finding.failures += [
-            f"on {content} a start {named[other]} keeps as much"
-            for other in STARTS[1:]
-            if structure["content"] <= structure[other]
-        ]
+        for other in STARTS[1:]:
+            less = not structure["content"] <= structure[other]
+            finding.expect(less, f"on {content} a start {named[other]} keeps as much")
     return finding
 
 
@@ -317,8 +301,7 @@ def alexnet_fails_when_scaled(tables: Tables) -> Finding:
         ends = f"ends at {row['over_lowest']:.3g}{TIMES} its lowest"
         finding.add(f"{name}: {row['status'].replace('_', ' ')}, {ends}")
         lost = row["status"] != "finished" or row["over_lowest"] >= LOST
-        if lost != loses:
-            finding.failures.append(f"{name} {'loses' if lost else 'keeps'} what it had")
+        finding.expect(lost == loses, f"{name} {'loses' if lost else 'keeps'} what it had")
     return finding
 
 

@@ -10,12 +10,12 @@ import pandas as pd
 from triptych.report.claims import Need, at_least, no, one_of
 from triptych.style.optimise.choices import NOTEBOOK, timed_choices
 from triptych.style.report.labels import ARCHITECTURE_LABELS
-from triptych.style.report.runs import smoothed, with_measures
-from triptych.style.report.tables import PAPER, PAPER_ARCHITECTURES, PAPER_WIDTH, is_gpu
+from triptych.style.report.paper import PAPER, PAPER_ARCHITECTURES, PAPER_WIDTH, is_gpu
+from triptych.style.report.runs import with_measures
 
 SIZE = PAPER["optimize"]["size"]
-CONTENT_LOSSES = tuple(PAPER["experiments"]["losses"]["vary"]["content_loss"])
 BATCHES = PAPER["training"]["schedule"]["batches"]
+CONTENT_LOSSES = tuple(PAPER["experiments"]["losses"]["vary"]["content_loss"])
 ENOUGH_EVALUATIONS = PAPER["experiments"]["optimizers"]["evaluations"]
 """The authors' comparisons of optimizers made 500, the others 700 or 1,200."""
 PRECISIONS = ("float32", "tf32")
@@ -59,12 +59,6 @@ class Tables:
         """An experiment's runs, as `Workflow.rows` has them before the run."""
         return self.chosen(experiment).to_dict("records")
 
-    @property
-    def pairs(self) -> pd.DataFrame:
-        """Measures of both versions (suffixes _1 and _2) of the same content and painting."""
-        first = self.chosen("paintings").dropna(subset="gram_distance")
-        return first.merge(self.quality, on=PAIR, suffixes=("_1", "_2"))
-
 
 def tables_of(
     frames: Mapping[str, pd.DataFrame], plan: Any, became: Mapping[str, Collection[str]]
@@ -91,14 +85,16 @@ def tables_of(
 def curve(history: pd.DataFrame) -> tuple[float, ...]:
     """CURVE of a run: its number of evaluations; of its finite total loss over the first: the last
     value, the largest over the lowest so far, the last over the lowest; and the last and the
-    largest over the lowest so far once more, of its running median."""
+    largest over the lowest so far once more, of its running median over a tenth of the run."""
     ordered = history.sort_values("evaluation", kind="stable")
     line = ordered["total"] / ordered["total"].iloc[0]
     line = line[np.isfinite(line)]
     recorded = history["evaluation"].nunique()
     if line.empty:
         return recorded, *[np.nan] * (len(CURVE) - 1)
-    smooth = smoothed(line)
+    # Steps of a line search that overshoot are no trend.
+    window = max(len(line) // 10 | 1, 3)
+    smooth = line.rolling(window, center=True, min_periods=1).median()
     rise, smooth_rise = ((values / values.cummin()).max() for values in (line, smooth))
     last = line.iloc[-1]
     return recorded, last, rise, last / line.min(), smooth.iloc[-1], smooth_rise
@@ -108,7 +104,6 @@ def curve(history: pd.DataFrame) -> tuple[float, ...]:
 
 
 def is_precise(precisions: Iterable[str], substitute: str = "") -> Need:
-    """Need enough digits."""
     return one_of("float32 or TF32", precisions, PRECISIONS, substitute)
 
 
@@ -125,7 +120,6 @@ def of_experiment(rows: Rows, backbones: Collection[str], least: int = 0) -> Ite
 
 
 def is_whole(rows: Rows) -> Need:
-    """Need every loss of every run that was made."""
     made = [row for row in rows if "evaluations_done" in row]
     cut = [r["run"] for r in made if not r["evaluations_recorded"] >= r["evaluations_done"]]
     return no("a whole loss history of every run", cut)
@@ -146,23 +140,19 @@ def in_every(rows: Rows, column: str, keys: Sequence[str], every: Rows) -> set[s
 
 
 def are_gpus(devices: Iterable[str]) -> Need:
-    """Need GPUs alone."""
     return no("a GPU", [device for device in devices if not is_gpu(device)])
 
 
 def device_of(plan: Any) -> list[str]:
-    """Kind of the device that a config asks for."""
     return ["GPU" if plan.on_gpu else "cpu"]
 
 
 def is_wide(widths: Iterable[int]) -> Need:
-    """Need networks as wide as the paper's."""
     what = f"a network of the paper's width, {PAPER_WIDTH} channels"
     return one_of(what, map(int, widths), (PAPER_WIDTH,))
 
 
 def is_trained(batches: Iterable[int]) -> Need:
-    """Need networks that were trained for an epoch of COCO."""
     what = f"networks trained for {BATCHES:,} batches"
     return at_least(what, int(min(batches, default=0)), BATCHES, "shorter training")
 
@@ -175,7 +165,6 @@ def batches_of(plan: Any, paintings: Iterable[str]) -> list[int]:
 
 
 def has_network(plan: Any) -> Need:
-    """Need a network of the paper's width."""
     return is_wide([plan.config["network"]["width"]])
 
 
@@ -184,19 +173,13 @@ def network_found(rows: pd.DataFrame) -> list[Need]:
     return [is_wide(rows["width"]), is_trained(rows["batches"]), is_precise(rows["precision"])]
 
 
-def has_roles(architectures: Mapping[str, str]) -> Need:
-    """Need the paper's architectures in their roles."""
-    found, wanted = (
-        [f"{role} {of[role]}" for role in PAPER_ARCHITECTURES]
-        for of in (architectures, PAPER_ARCHITECTURES)
-    )
-    return one_of("VGG-19 and AlexNet as backbones", found, wanted)
-
-
 def of_timing(plan: Any, *precisions: str) -> Iterator[Need]:
     """Needs of each claim on Version 1's seconds. precisions: of what is timed beside it."""
-    choices = (timed_choices(NOTEBOOK, plan.architectures[role]) for role in PAPER_ARCHITECTURES)
-    yield has_roles(plan.architectures)
+    wanted = [f"{role} {paper}" for role, paper in PAPER_ARCHITECTURES.items()]
+    ours = {role: plan.architectures[role] for role in PAPER_ARCHITECTURES}
+    choices = (timed_choices(NOTEBOOK, architecture) for architecture in ours.values())
+    found = [f"{role} {architecture}" for role, architecture in ours.items()]
+    yield one_of("VGG-19 and AlexNet as backbones", found, wanted)
     yield are_gpus(device_of(plan))
     yield is_precise({*precisions, *(choice.precision for choice in choices)})
 
@@ -210,17 +193,12 @@ def images_timed(plan: Any, sizes: Collection[int]) -> int:
 
 def timed_with_both(timing: pd.DataFrame, one: str, other: str, size: int) -> tuple[Any, Any]:
     """Seconds of each image that both were timed with, repeats averaged."""
-    first, second = (
-        timing[(timing["backbone"] == name) & (timing["size"] == size)]
-        .groupby("image")["seconds"]
-        .mean()
-        for name in (one, other)
-    )
-    shared = first.index.intersection(second.index)
-    return first[shared].to_numpy(), second[shared].to_numpy()
+    of_size = timing[timing["size"] == size]
+    images = of_size.pivot_table("seconds", index="image", columns="backbone")
+    both = images.reindex(columns=[one, other]).dropna()
+    return both[one].to_numpy(), both[other].to_numpy()
 
 
 def has_coco(plan: Any) -> Need:
-    """Need networks that were trained on COCO."""
     source = plan.config["photographs"]["source"]
     return one_of("networks trained on COCO", [source], [COCO], "other photographs")

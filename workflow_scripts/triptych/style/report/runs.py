@@ -1,6 +1,5 @@
 """Long frames of runs: losses, times and quality of Version 1, seconds of Version 2."""
 
-import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -8,7 +7,12 @@ import pandas as pd
 
 from triptych.report.palette import label
 from triptych.report.tables import with_cells
-from triptych.style.report.labels import ARCHITECTURE_LABELS, MEASURE_LABELS, RATES_LABELS
+from triptych.style.report.labels import (
+    ARCHITECTURE_LABELS,
+    MEASURE_LABELS,
+    ORIGIN_LABELS,
+    RATES_LABELS,
+)
 
 Row = Mapping[Any, Any]
 """A row of a frame, by column."""
@@ -56,13 +60,6 @@ def history_long(history: pd.DataFrame, runs: pd.DataFrame, *, scale: str) -> pd
     return with_cells(long, unit=UNITS["relative_loss_final"], scale=scale)
 
 
-def smoothed(line: pd.Series) -> pd.Series:
-    """Running median over a tenth of the evaluations (at least three): steps of a line search
-    that overshoot are no trend."""
-    window = max(len(line) // 10 | 1, 3)
-    return line.rolling(window, center=True, min_periods=1).median()
-
-
 def in_order(frame: pd.DataFrame, column: str, names: Iterable[str]) -> pd.DataFrame:
     """The rows in the order that the values of a column have in these."""
     place = list(names).index
@@ -75,6 +72,11 @@ def backbone_name(run: Row) -> str:
     if weights == "imagenet":
         return name
     return f"{name} ({weights if weights in ('embedded', 'hed') else 'own weights'})"
+
+
+def origin_name(run: Row) -> str:
+    """Where the network of a result comes from: `trained in this run`."""
+    return label(ORIGIN_LABELS, run["origin"])
 
 
 def rates_name(run: Row) -> str:
@@ -93,58 +95,18 @@ def results_long(runs: pd.DataFrame, *, scale: str) -> pd.DataFrame:
     """One row a run and measure: final relative loss, seconds, evaluations and, where they are
     among the columns, the four measures of its image."""
     keys = ["experiment", "run", *(name for name in DESCRIBED if name in runs)]
-    return _by_measure(runs, keys, scale)
-
-
-def versions_long(
-    runs: pd.DataFrame,
-    stylised: pd.DataFrame,
-    quality: pd.DataFrame,
-    *,
-    content: str,
-    painting: str,
-    scale: str,
-) -> pd.DataFrame:
-    """Figure 1's numbers: seconds and quality of both versions for one content and painting.
-
-    runs: of Version 1, experiment `paintings`. stylised: rows of stylised/*/runs.csv.
-    Empty where either version has no image of this pair.
-    """
-    pair = {"content": content, "painting": painting}
-    chosen, row = _of_pair(runs, pair), _of_pair(stylised, pair).head(1)
-    if chosen.empty or row.empty:
-        chosen, row = chosen.head(0), row.head(0)
-    first = results_long(with_measures(chosen, quality), scale=scale)
-    measures = quality[quality["version"] == 2].drop_duplicates([*pair])
-    row = row.merge(measures[[*pair, *MEASURE_LABELS]], on=[*pair], how="left")
-    second = _by_measure(row, ["painting", "content", "origin", "width", "batches"], scale)
-    first.insert(0, "version", 1)
-    second.insert(0, "version", 2)
-    return pd.concat([first, second], ignore_index=True)
-
-
-def styles_long(stylised: pd.DataFrame, contents: Sequence[str], *, scale: str) -> pd.DataFrame:
-    """Seconds of one photograph in each style, of rows of stylised/*/runs.csv; the photographs take
-    turns."""
-    turns = zip(stylised["painting"].unique(), itertools.cycle(contents), strict=False)
-    return pd.concat(
-        [
-            stylised_long(stylised, content=content, painting=str(painting), scale=scale)
-            for painting, content in turns
-        ],
-        ignore_index=True,
-    )
+    return by_measure(runs, keys, scale)
 
 
 def stylised_long(
     stylised: pd.DataFrame, *, content: str, painting: str, scale: str
 ) -> pd.DataFrame:
-    """Figure 8's numbers: seconds of one image stylised by Version 2, and what describes it."""
-    row = _of_pair(stylised, {"content": content, "painting": painting}).head(1)
+    """Seconds of one image stylised by Version 2, and what describes it."""
+    row = of_pair(stylised, {"content": content, "painting": painting}).head(1)
     return with_cells(row.rename(columns={"seconds": "value"}), unit="seconds", scale=scale)
 
 
-def _by_measure(frame: pd.DataFrame, keys: Sequence[str], scale: str) -> pd.DataFrame:
+def by_measure(frame: pd.DataFrame, keys: Sequence[str], scale: str) -> pd.DataFrame:
     """A row for each of the frame's rows and measure that has a value."""
     measures = [name for name in UNITS if name in frame and name not in keys]
     long = frame.melt([*keys], measures, "measure", "value").dropna(subset="value")
@@ -153,6 +115,6 @@ def _by_measure(frame: pd.DataFrame, keys: Sequence[str], scale: str) -> pd.Data
     return cells
 
 
-def _of_pair(frame: pd.DataFrame, pair: dict[str, str]) -> pd.DataFrame:
+def of_pair(frame: pd.DataFrame, pair: dict[str, str]) -> pd.DataFrame:
     """Rows of a content and painting; none where a picture is missing."""
     return frame[(frame[list(pair)] == list(pair.values())).all(axis=1)]

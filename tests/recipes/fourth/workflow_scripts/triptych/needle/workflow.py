@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from triptych.report.files import products
-
 CHANGES_NOTHING = ()
 """Patterns of the keys whose values change no number."""
 COUNT_AS_ONE: dict[str, tuple[str, ...]] = {}
@@ -14,24 +12,16 @@ COUNT_AS_ONE: dict[str, tuple[str, ...]] = {}
 class Workflow:
     """The section `needle` of a config as rules use it."""
 
-    figures = ("needle_figure1",)
-    TABLES = ("needle_table1",)
     downloads: Mapping[str, Any] = {}
     """Entries of resources/sources.yaml that a run downloads."""
 
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
         self.config = config["needle"]
-        self.products = products(self.figures, self.TABLES)
 
     @property
     def claims(self) -> dict[str, list[str]]:
         """The file by which the claim is decided."""
         return {"throws": ["results/needle/throws.csv"]}
-
-    @property
-    def page(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
-        """What its part of the page shows beside its figures."""
-        return {"table1": ["results/tables/needle_table1.csv"]}, {}
 
     def facts(self) -> dict[str, str]:
         """What was run, for the head of the page."""
