@@ -1,6 +1,6 @@
 """Tables: a long CSV of numbers, one row a cell, and their layout in Markdown, LaTeX, the page."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
