@@ -10,8 +10,7 @@ import torch
 from stops import Never, StopAfter
 
 from triptych.audio.models.mel import LogMel
-from triptych.audio.training.runs import train_runs
-from triptych.audio.training.spectrograms import Spectrograms
+from triptych.audio.training.runs import Spectrograms, train_runs
 from triptych.core.provenance import Fingerprint
 from triptych.core.stopping import Stopped
 
