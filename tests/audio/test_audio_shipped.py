@@ -21,7 +21,7 @@ from triptych.apps.sounds.search.index import NAME as INDEX
 from triptych.apps.sounds.search.indexing import segments
 from triptych.apps.sounds.search.text_side import text_folder
 from triptych.audio.data.decoding import stream_audio
-from triptych.audio.data.shard_files import write_sound as write_samples
+from triptych.audio.data.shards import write_sound as write_samples
 from triptych.audio.scoring.metrics import average_precisions
 
 ROOT = Path(__file__).parents[2]

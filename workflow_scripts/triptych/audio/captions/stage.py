@@ -15,8 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from triptych.audio.captions.answers import parse_answer
-from triptych.audio.captions.rules import Rejected, Written, choose, normalised, sift
+from triptych.audio.captions.rules import Rejected, Written, choose, normalised
 from triptych.audio.captions.settings import WITHOUT_ANSWER, caption_prompt, instruction
 from triptych.audio.data.tables import read_table
 from triptych.core.errors import InputError
@@ -309,12 +308,10 @@ def published_captions(
         if (variations := published.get(key)) is None:
             written.append(Written(rejected=(Rejected(UNPUBLISHED, ""),)))
             continue
-        lines = parse_answer("\n\n".join(variations))
-        good, bad = sift([(line, None) for line in lines], item.caption, longest_words)
+        chosen = choose([("\n\n".join(variations), "stop")], item.caption, count, longest_words)
         # As its authors' code trains on them: a list as it stands, a text line by line.
-        listed = variations if len(variations) > 1 else lines
-        left_out = () if len(good) >= count else tuple(bad)
-        written.append(Written(tuple(good[:count]), left_out, tuple(listed[:count])))
+        listed = tuple(variations[:count]) if len(variations) > 1 else chosen.unfiltered
+        written.append(Written(chosen.variations, chosen.rejected[1:], listed))
     return written
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import soxr
 
-from triptych.audio.data.shard_files import write_sound
+from triptych.audio.data.shards import write_sound
 from triptych.core.files import write_csv
 from triptych.demo.scenes.catalogue import Catalogue, Clip, Settings, catalogue, scene_table
 from triptych.demo.scenes.files import FILE_RATES, path_of, write_tables

@@ -84,7 +84,7 @@ class Settings(AudioEncoder):
         return replace(self, classes=AUDIOSET)
 
     def load(self, network: "nn.Module", path: Any) -> None:
-        """Load the weights that `passt_files.convert_passt` wrote."""
+        """Load the weights that `passt.convert_passt` wrote."""
         from triptych.audio.models.passt import load_passt
 
         load_passt(network, path, self)
