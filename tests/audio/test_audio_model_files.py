@@ -9,7 +9,8 @@ import torch
 from audio_small_models import SMALL, write_text
 
 from triptych.audio.models.audio_encoders.passt import PUBLISHED
-from triptych.audio.models.passt import Passt, convert_passt
+from triptych.audio.models.passt import Passt
+from triptych.audio.models.passt_files import convert_passt
 from triptych.audio.models.retrieval import build_model, load_model, save_model
 from triptych.core.errors import InputError
 

@@ -84,7 +84,6 @@ def _without_thoughts(text: str) -> str:
 
 
 def _json_texts(text: str) -> list[str]:
-    """The texts of all JSON values in an answer."""
     decoder, bracket = json.JSONDecoder(strict=False), re.compile(r"[\[{]")
     texts: list[str] = []
     start = 0

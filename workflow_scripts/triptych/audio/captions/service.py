@@ -28,10 +28,8 @@ SHORTEST_SECRET = 6
 
 FILTERED = re.compile("filter|safety|sensitive|recitation|prohibited|policy", re.IGNORECASE)
 """Finish reasons of an answer that a service's filter withholds."""
-NOT_IN_TIME = -1
-"""In place of a status, where no answer came in `timeout_seconds`; 0: none for another reason."""
-TIMEOUTS = {NOT_IN_TIME, 408, 499, 504, 524, 598}
-TROUBLE_STATUS = {0, 409, 423, 424, 425, 429, 502, 503, *range(520, 531), 599}
+TIMEOUTS = {408, 499, 504, 524, 598}
+TROUBLE_STATUS = {409, 423, 424, 425, 429, 502, 503, *range(520, 531), 599}
 """Statuses of a service's own trouble."""
 TROUBLE = re.compile(
     r"rate.?limit|too many requests|throttl|overload|healthy upstream", re.IGNORECASE
@@ -75,17 +73,18 @@ class Answer:
         return not self.text.strip()
 
 
+Kind = Literal["trouble", "late", "account", "prompt", "unknown"]
+"""Kind of a fault: the service's own trouble, which says nothing of the prompt (late: no answer in
+time); of the account, so that no prompt will be answered; of the prompt, or unknown, which may
+pass."""
+
+
 @dataclass(frozen=True)
 class Fault:
-    """What came in place of an answer.
-
-    kind: the service's own trouble, which says nothing of the prompt (late: no answer in time); of
-    the account, so that no prompt will be answered; of the prompt, or unknown, which may pass.
-    wait: seconds that the server asks for.
-    """
+    """What came in place of an answer. wait: seconds that the server asks for."""
 
     reason: str
-    kind: Literal["trouble", "late", "account", "prompt", "unknown"]
+    kind: Kind
     wait: float
 
 
@@ -120,21 +119,6 @@ class Service:
 
     def complete(self, request: Request) -> Answer | Fault:
         """Send a request once."""
-        status, text, wait = self._send(request)
-        if status == 200 and (answer := self._read(text, request)):
-            return answer
-        status = _inner_status(text) or status
-        # Without markup and the key, which a server may echo.
-        words = printable(re.sub(r"<[^>]*>", " ", text), "\n\r\t").split()
-        reason = self._redacted(" ".join(words))[:LONGEST_REASON] or "nothing"
-        return Fault(
-            f"{self.server} answered {status}: {reason}" if status > 0 else reason,
-            _kind(status, text),
-            wait,
-        )
-
-    def _send(self, request: Request) -> tuple[int, str, float]:
-        """Status (0: no answer), text, and seconds that the server asks to wait."""
         try:
             raw = self._client.chat.completions.with_raw_response.create(
                 model=request.model,
@@ -145,12 +129,22 @@ class Service:
         except openai.APIStatusError as error:
             response = error.response
         except openai.APITimeoutError:
-            return NOT_IN_TIME, f"{self.server} did not answer in time", 0.0
+            return Fault(f"{self.server} did not answer in time", "late", 0.0)
         except openai.APIConnectionError:
-            return 0, f"{self.server} cannot be reached, or hung up", 0.0
+            return Fault(f"{self.server} cannot be reached, or hung up", "trouble", 0.0)
         # JSON is UTF-8, whatever character set a header declares.
-        text = response.content.decode("utf-8-sig", "replace")
-        return response.status_code, text, stated_wait(response.headers, time.time())
+        text, status = response.content.decode("utf-8-sig", "replace"), response.status_code
+        if status == 200 and (answer := self._read(text, request)):
+            return answer
+        status = _inner_status(text) or status
+        # Without markup and the key, which a server may echo.
+        words = printable(re.sub(r"<[^>]*>", " ", text), "\n\r\t").split()
+        reason = self._redacted(" ".join(words))[:LONGEST_REASON] or "nothing"
+        return Fault(
+            f"{self.server} answered {status}: {reason}",
+            _kind(status, text),
+            stated_wait(response.headers, time.time()),
+        )
 
     def _read(self, body: str, request: Request) -> Answer | None:
         """The answer in what a server sent, or None."""
@@ -198,7 +192,7 @@ def stated_wait(headers: Mapping[str, str], now: float) -> float:
     return 0.0
 
 
-def _kind(status: int, text: str) -> Literal["trouble", "late", "account", "prompt", "unknown"]:
+def _kind(status: int, text: str) -> Kind:
     if NO_CREDIT.search(text):
         return "account"
     if status in TIMEOUTS:

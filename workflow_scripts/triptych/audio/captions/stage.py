@@ -281,8 +281,8 @@ def read_published(path: StrPath) -> Captions:
         captions = {}
     if not captions:
         raise InputError(
-            f"{path} holds no records with path, caption and variations in JSON; expected is the "
-            "authors' variations.json. Delete it and run again."
+            f"{path} holds no records with path, caption and variations in JSON, as the "
+            "authors' variations.json does. Delete it and run again."
         )
     return captions
 

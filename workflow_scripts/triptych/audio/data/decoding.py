@@ -331,7 +331,6 @@ class Sound:
                 position = begin + channels.shape[1]
 
     def _numbers(self, channels: np.ndarray) -> np.ndarray:
-        """The samples, silence where they are no numbers."""
         if (finite := np.isfinite(channels)).all():
             return channels
         if not self._told_numbers:

@@ -80,7 +80,6 @@ def _resume(room: Path, fingerprint: str) -> Path:
 def _convert(
     clips: pd.DataFrame, audio: AudioSource, kind: str, folder: Path, threads: int
 ) -> None:
-    """Convert the groups that `folder` lacks."""
     starts = clips[START] if START in clips else [""] * len(clips)
     rows = list(zip(clips["clip"], clips["path"], starts, strict=True))
     groups = {

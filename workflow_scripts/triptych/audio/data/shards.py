@@ -71,7 +71,6 @@ def _is_stored_form(sound: str | os.PathLike[str]) -> bool:
 
 
 def _is_floating(sound: str | os.PathLike[str]) -> bool:
-    """Whether a file stores floating-point samples, which may exceed full scale."""
     with opened(sound) as file:
         context = file.stream.codec_context
         return context.codec.lossless and context.format.name[:3] in ("flt", "dbl")

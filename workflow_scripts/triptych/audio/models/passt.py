@@ -7,21 +7,15 @@ two (Koutini et al. 2021, arXiv:2110.05069). Parameters have the published check
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn import functional
 
-from triptych.audio.models.audio_encoders.passt import PUBLISHED
-from triptych.core.download import download
 from triptych.core.errors import InputError
-from triptych.core.files import atomic_path
-from triptych.core.weights import differences, read_state_dict, shapes
-
-StrPath = str | os.PathLike[str]
+from triptych.core.weights import differences, shapes
 
 SPECIAL_TOKENS = 2  # class and distillation
 PUBLISHED_DIM = 768
@@ -156,7 +150,7 @@ class _Attention(nn.Module):
         return self.proj(attended.transpose(1, 2).flatten(2))
 
 
-def load_passt(network: nn.Module, path: StrPath, settings: Any) -> None:
+def load_passt(network: nn.Module, path: str | os.PathLike[str], settings: Any) -> None:
     """Give a network the weights that `convert_passt` wrote. Raises InputError for others."""
     state = load_file(path)
     check_passt(state, settings, str(path))
@@ -174,25 +168,3 @@ def check_passt(state: Mapping[str, Tensor], settings: Any, source: str) -> None
             f"{settings.dim}; found {len(actual)}, of which {differences(actual, expected)}. Fetch "
             "the checkpoint again, or take the model whose checkpoint this is."
         )
-
-
-def download_passt(url: str, path: StrPath, variant: str, **settings: Any) -> None:
-    """Fetch the checkpoint of `variant` (a key of PUBLISHED) and write its tensors to `path`.
-
-    settings: of `core.download.download`. Raises DownloadError, and InputError for a file that
-    isn't this variant.
-    """
-    checkpoint = Path(path).with_suffix(".pt")
-    download(url, checkpoint, check=lambda file: convert_passt(file, variant, path), **settings)
-    checkpoint.unlink()
-
-
-def convert_passt(checkpoint: StrPath, variant: str, path: StrPath) -> None:
-    """Write a published checkpoint (`.pt`) as safetensors. Raises InputError for another file."""
-    state = read_state_dict(
-        checkpoint, f"the published checkpoint of {variant} (resources/sources.yaml)"
-    )
-    check_passt(state, PUBLISHED[variant], str(checkpoint))
-    tensors = {name: tensor.float().contiguous() for name, tensor in state.items()}
-    with atomic_path(path) as temporary:
-        save_file(tensors, temporary, {"variant": variant})

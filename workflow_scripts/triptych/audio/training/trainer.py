@@ -91,7 +91,6 @@ class Task:
 
     @property
     def steps(self) -> int:
-        """Steps in all epochs."""
         return self.settings.schedule.epochs * self.batches.steps_per_epoch
 
     @cached_property
@@ -178,7 +177,6 @@ class TrainingRun:
 
     @property
     def epoch(self) -> int:
-        """Number of finished epochs."""
         return self.done // self._task.batches.steps_per_epoch
 
     @property
@@ -306,7 +304,6 @@ class TrainingRun:
             self._portion.size = state["portion"]
 
     def trained(self) -> Trained:
-        """The result of a finished training."""
         history = pd.DataFrame(self._history, columns=list(HISTORY))
         chosen = (history["epoch"] == self._chosen).astype(int)
         return Trained(self._weights, history.assign(chosen=chosen))
