@@ -101,35 +101,6 @@ def _append_flac(blocks: Iterable[np.ndarray], shard: BinaryIO) -> tuple[int, fl
     return frames, peak
 
 
-def read_clip(
-    kind: str, shard: Path, offset: int, size: int, start: int, frames: int
-) -> np.ndarray:
-    """float32 [frames] in [-1, 1] from frame `start` of the clip at `offset` (`size` bytes).
-
-    Opens and closes the file, which takes ten microseconds. Raises InputError when it is damaged.
-    """
-    if kind == "int16":
-        steps = np.fromfile(shard, "<i2", frames, offset=offset + SAMPLE_BYTES * start)
-        samples = np.multiply(steps, np.float32(1 / FULL_SCALE), dtype=np.float32)
-    else:
-        with open(shard, "rb") as stream:
-            samples = _read_stream(ByteRange(stream, offset, size), start, frames)
-    if len(samples) != frames:
-        raise InputError(
-            f"{shard}: {frames} samples expected from byte {offset} on (window from {start}), "
-            f"found {len(samples)}: the file is damaged; delete its folder and run again"
-        )
-    return samples
-
-
-def _read_stream(stream: ByteRange, start: int, frames: int) -> np.ndarray:
-    try:
-        window = list(stream_audio(stream, start / SAMPLE_RATE, frames / SAMPLE_RATE))
-    except AudioProblem:
-        return np.zeros(0, np.float32)
-    return np.clip(np.concatenate(window), -1, 1) if window else np.zeros(0, np.float32)
-
-
 def write_sound(
     path: str | os.PathLike[str], samples: NDArray[np.generic], rate: int, kind: str
 ) -> None:
@@ -174,17 +145,35 @@ class ClipStore:
         return int(self._frames[self._rows[clip]])
 
     def read(self, clip: str, start: int = 0, frames: int | None = None) -> np.ndarray:
-        """float32 [frames] in [-1, 1], mono at 32 kHz, from frame `start` on (None: to the end)."""
+        """float32 [frames] in [-1, 1], mono at 32 kHz, from frame `start` on (None: to the end).
+
+        Raises InputError where the shard is damaged.
+        """
         row = self._rows[clip]
+        shard, offset = str(self._shard[row]), int(self._offset[row])
         frames = int(self._frames[row]) - start if frames is None else frames
-        return read_clip(
-            str(self._kind[row]),
-            Path(str(self._shard[row])),
-            int(self._offset[row]),
-            int(self._bytes[row]),
-            start,
-            frames,
-        )
+        # Opened and closed for each clip, which takes ten microseconds.
+        if self._kind[row] == "int16":
+            steps = np.fromfile(shard, "<i2", frames, offset=offset + SAMPLE_BYTES * start)
+            samples = np.multiply(steps, np.float32(1 / FULL_SCALE), dtype=np.float32)
+        else:
+            with open(shard, "rb") as stream:
+                part = ByteRange(stream, offset, int(self._bytes[row]))
+                samples = _read_stream(part, start, frames)
+        if len(samples) != frames:
+            raise InputError(
+                f"{shard}: {frames} samples expected from byte {offset} on (window from {start}), "
+                f"found {len(samples)}: the file is damaged; delete its folder and run again"
+            )
+        return samples
+
+
+def _read_stream(stream: ByteRange, start: int, frames: int) -> np.ndarray:
+    try:
+        window = list(stream_audio(stream, start / SAMPLE_RATE, frames / SAMPLE_RATE))
+    except AudioProblem:
+        return np.zeros(0, np.float32)
+    return np.clip(np.concatenate(window), -1, 1) if window else np.zeros(0, np.float32)
 
 
 def _read_index(folder: Path) -> pd.DataFrame:
