@@ -10,7 +10,6 @@ import argparse
 import statistics
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +17,14 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from benchmarks.audio.worker import RATE, noise
+from benchmarks.audio.worker import RATE, InMemory, noise
 from triptych.audio.models.audio_encoders.passt import PUBLISHED
-from triptych.audio.models.retrieval import RetrievalModel, draw
+from triptych.audio.models.retrieval import RetrievalModel
+from triptych.audio.models.sentences import Transformer
 from triptych.audio.models.settings import ModelSettings
-from triptych.audio.models.transformer import Transformer
-from triptych.audio.training.batches import Batch
-from triptych.audio.training.losses import nt_xent
+from triptych.audio.training.batches import Batch, Batches, Pair
 from triptych.audio.training.settings import TrainingSettings
-from triptych.audio.training.update import Updates
+from triptych.audio.training.trainer import Task, TrainingRun
 from triptych.core.config import read_config
 from triptych.core.device import choose_device, describe_device
 
@@ -93,8 +91,8 @@ def price(
         text: Any = RandomText(pair[1], settings.text_dropout)
         model = RetrievalModel(settings, settings.audio.network(), text)
     model = model.to(device).train()
-    objective = lambda sound, words, chosen: nt_xent(sound, words, model.temperature)  # noqa: E731
-    updates = Updates(model, objective, partial(draw, settings, training), training, 0, device)
+    batches = Batches([Pair("", 0, "a sound")] * batch, InMemory({}), training, 0)
+    run = TrainingRun(Task(model, batches, training, 0), device)
     for seconds in arguments.seconds:
         if gpu:
             torch.cuda.reset_peak_memory_stats()
@@ -103,9 +101,9 @@ def price(
         waveforms = waveforms.pin_memory() if gpu else waveforms  # as in training
         given = Batch(waveforms, lengths, ["a sound"] * batch, torch.arange(batch))
         times = []
-        for number in range(WARM_UP + arguments.steps):
+        for _ in range(WARM_UP + arguments.steps):
             began = time.perf_counter()
-            updates.step(given, number, 1e-6).item()
+            run.step(given).item()
             times.append(time.perf_counter() - began)
         yield {
             "audio": pair[0],
@@ -113,7 +111,7 @@ def price(
             "stage": arguments.stage,
             "clip_seconds": seconds,
             "batch": batch,
-            "at_once": updates.state()["portion"],
+            "at_once": run.state()["portion"],
             "precision": training.precision,
             "steps": arguments.steps,
             "seconds_per_step": statistics.median(times[WARM_UP:]),

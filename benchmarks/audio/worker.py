@@ -19,10 +19,9 @@ from triptych.audio.embedding import embed_clips
 from triptych.audio.models.audio_encoders.passt import PUBLISHED
 from triptych.audio.models.mel import LogMel
 from triptych.audio.models.passt import Passt
-from triptych.audio.models.retrieval import RetrievalModel, draw
+from triptych.audio.models.retrieval import RetrievalModel
 from triptych.audio.models.settings import ModelSettings
 from triptych.audio.training.batches import Batch, Batches, Pair
-from triptych.audio.training.losses import nt_xent
 from triptych.audio.training.settings import Schedule, TrainingSettings
 from triptych.audio.training.trainer import Task, TrainingRun
 from triptych.core.device import choose_device, training_precision
@@ -221,17 +220,9 @@ class OurSide:
             str(number): waveform.numpy() for number, waveform in enumerate(noise(count, samples))
         }
         pairs = [Pair(clip, 0, clip) for clip in clips]
-        task = Task(
-            network,
-            Batches(pairs, InMemory(clips), count, 0.0, LONGEST_SECONDS, 0),
-            lambda audio, text, chosen: nt_xent(audio, text, network.temperature),
-            partial(draw, network.settings, settings),
-            None,
-            settings,
-            0,
-        )
-        run = TrainingRun(task, self._device)
-        batch: Batch = task.batches[0]
+        batches = Batches(pairs, InMemory(clips), settings, 0)
+        run = TrainingRun(Task(network, batches, settings, 0), self._device)
+        batch: Batch = batches[0]
         return partial(run.step, batch)
 
     def embedding(self, model: str, size: dict[str, int]) -> Callable[[], object]:

@@ -11,19 +11,19 @@ from triptych.audio.captions.rules import choose, problem_of
 CAPTION = "A dog barks two times beside a busy road."
 
 # n: number, s: caption, l and L: letter, r and R: Roman, c: encircled, f: full-width, a: Arabic,
-# z: from zero, w: word, o: ordinal, ~: new line.
+# z: from zero, w: word, o: ordinal.
 FORMS = """
 {n}. {s}|{n} {s}|{n}: {s}|{n} - {s}|{n}) {s}|[{n}] {s}|({n}) {s}|{n}.) {s}|{n}.{s}|#{n} {s}
 #{n}: {s}|No. {n}: {s}|{n}\\. {s}|**{n})** {s}|**{n}.** {s}|**{n}. {s}**|- {n}. {s}|> {n}) {s}
-"{n}. {s}"|"{n}": "{s}",|**Caption {n}:** {s}|### Caption {n}~{s}|**Caption {n}**~~{s}
+"{n}. {s}"|"{n}": "{s}",|**Caption {n}:** {s}
 Index {n}: {s}|Audio caption {n}: {s}|Z{n}. {s}|Caption {n} of 5: {s}|caption_{n}: {s}
 {n}. Caption: {s}|{l}) {s}|{L}. {s}|({l}) {s}|Option {L}: {s}|{r}. {s}|({r}) {s}|{R}. {s}
-{c} {s}|{c}{s}|{f}. {s}|\uff08{n}\uff09{s}|{n}\uff0e {s}|{n}\u3001{s}|{n}\t{s}|{n}- {s}
-{n} \u2013 {s}|{n}.\u00a0{s}|{n}\ufe0f\u20e3 {s}|{a}. {s}|{n}.~{s}|{n}~{s}|{n}.1 {s}|[{n}/5] {s}
+{c} {s}|{f}. {s}|\uff08{n}\uff09{s}|{n}\uff0e {s}|{n}\u3001{s}|{n}\t{s}|{n}- {s}
+{n} \u2013 {s}|{n}.\u00a0{s}|{n}\ufe0f\u20e3 {s}|{a}. {s}|{n}.1 {s}|[{n}/5] {s}
 0{n}. {s}|{z}. {s}|{n}, {s}|1. {s}|{n}. \u201e{s}\u201c|{n}. \u00ab{s}\u00bb
 {n}. \u201c{s}\u201d|{n}. {s} (9 words)|{n}. {s} \u2013 9 words
 """
-FORMS = [form.replace("~", "\n") for line in FORMS.strip().split("\n") for form in line.split("|")]
+FORMS = [form for line in FORMS.strip().split("\n") for form in line.split("|")]
 UNNUMBERED = ["\U0001f415 {s}", "- {s}", "\u2192 {s}", "- [ ] {s}", "<li>{s}</li>", '"{s}"', "{s}"]
 REFUSED = ["Caption {w}: {s}", "{o}: {s}", "{L} {s}", "{n}\u00ba {s}", "| {n} | {s} | 9 |"]
 
@@ -80,11 +80,6 @@ def test_the_second_half_of_a_wrapped_line_is_joined(form, indent):
     assert parse_answer("\n".join(lines)) == GOOD
 
 
-@pytest.mark.parametrize("form", ["{n}. {s}", "({n}) {s}"])
-def test_a_list_in_one_line_is_taken_apart(form):
-    assert parse_answer(" ".join(written(form))) == GOOD
-
-
 JSON = {
     "list": json.dumps(GOOD),
     "nested, fenced": "```json\n" + json.dumps({"result": {"captions": GOOD}}, indent=2) + "\n```",
@@ -93,7 +88,6 @@ JSON = {
     "numbers as keys": json.dumps({str(n): line for n, line in enumerate(GOOD, 1)}),
     "numbers in texts": json.dumps([f"{n} {line}" for n, line in enumerate(GOOD, 1)]),
     "one text": json.dumps({"captions": [numbered(GOOD)]}),
-    "one line": json.dumps({"captions": numbered(GOOD).replace("\n", " ")}),
     "lines": "\n".join(json.dumps({"text": line}) for line in GOOD),
     "with thoughts": json.dumps({"reasoning": "The dog is there near the cars.", "captions": GOOD}),
 }
@@ -120,20 +114,16 @@ def test_words_that_look_like_numbering_stay():
         ("I'm sorry, I cannot do that.", "no caption (I)"),
         ("C.1 A dog barks at the gate.", "no caption (C.1)"),
         ("b A dog barks at the gate.", "no caption (b)"),
-        ("a - A dog barks at the gate.", "no caption (a -)"),
         ("2 A dog barks at the gate.", "no caption (2)"),
         ("A dog barks twice. Cars pass by.", "not one plain sentence (.)"),
         ("Is a dog barking near the road?", "not one plain sentence (?)"),
         ("A dog barks twice near a busy road and the", "not one plain sentence (the)"),
         ("dog, traffic, street", "not an English sentence"),
-        ("A dog barks at https://example.com.", "not one plain sentence (:)"),
         ("Vary the sentence length, but not the dog.", "no caption (Vary)"),
         ("Der Hund barks loudly near the road.", "not an English sentence (der)"),
         ("Hundo bojas dufoje apud vojo.", "not an English sentence"),
         ("A chuva cai nas telhas as portas rangem.", "not an English sentence (nas)"),
-        ("As ondas batem forte.", "not an English sentence"),
         ("A \u00e1gua corre e as pessoas falam.", "not an English sentence (e)"),
-        ("Os sinos tocam, as pombas voam.", "not an English sentence (os)"),
         ("As rain falls, a distant thunder rolls and fades.", None),
         ("Birds chirp loudly.", None),
         ("A record player crackles at an unheard-of pace.", None),
@@ -206,7 +196,6 @@ OTHERS = {
         "" + "\n".join(GOOD),
         5,
     ),
-    "Ollama's": ("Thinking...\n" + "\n".join(NOTES) + "\n...done thinking.\n\n" + LIST, 5),
     "reasoning in one line": (f"Reasoning: {NOTES[0]}.\n{NOTES[1]}.\nFinal answer:\n{LIST}", 5),
     "json of thoughts alone": ('{"steps": ["The dog is near the cars", "Cars pass by it"]}', 0),
     "json that was cut off": (json.dumps({"captions": GOOD})[:170], 0),

@@ -16,9 +16,9 @@ import pytest
 from caption_job import TABLE, run
 from chat_server import GOOD, KEY, Reply, completion, error, numbered, serving
 
-from triptych.audio.captions.asking import Asker, BudgetReached
+from triptych.audio.captions.asking import GIVE_UP_AFTER, Asker, BudgetReached, ServiceError
 from triptych.audio.captions.rules import Rejected
-from triptych.audio.captions.service import IN_A_ROW, Service, ServiceError, stated_wait
+from triptych.audio.captions.service import key_from_environment, stated_wait
 from triptych.audio.captions.settings import caption_prompt, check_captions
 from triptych.audio.captions.stage import (
     JUDGED,
@@ -172,21 +172,15 @@ PASSING = {
     "429": Reply(429, "", {"Retry-After": "1.5"}),
     "silence": Reply(wait=0.6),
     "400 overloaded": error(400, "The model is overloaded. Please try again later."),
-    "403 rate limit": error(403, "Rate limit exceeded: free-models-per-min."),
     "404 upstream": Reply(404, "no healthy upstream"),
-    "424": Reply(424, {"detail": "model is loading"}),
     "error under 200": Reply(200, {"error": {"message": "Provider returned error", "code": 502}}),
     "no choices": Reply(200, {"choices": None}),
     "choice with error": completion("", "error"),
     "cut": Reply(200, WHOLE[:150]),
-    "html": Reply(200, "<html><body>Gateway busy</body></html>"),
     "blanks": Reply(200, "\n\n   \n"),
-    "no text": completion("", "stop"),
     "thoughts alone": completion(None, reasoning_content=numbered(GOOD)),
-    "529": error(529, "Overloaded"),
+    "500": error(500, "trouble"),
     "firewall": Reply(403, "<html>Just a moment...</html>"),
-    "in milliseconds": Reply(429, "", {"retry-after-ms": "300"}),
-    "of OpenAI": Reply(429, "", {"x-ratelimit-reset-requests": "300ms"}),
 }
 
 
@@ -202,10 +196,8 @@ def test_a_fault_that_passes_is_tried_again_whatever_its_status(tmp_path, server
 
 TROUBLES = {
     "429": error(429, "Rate limit exceeded: free-models-per-min."),
-    "403 rate limit": error(403, "Rate limit exceeded: free-models-per-min."),
     "inner 429": Reply(200, {"error": {"message": "slow down", "code": 429}}),
     "silence": Reply(wait=0.6),
-    "firewall": Reply(403, "<html>Just a moment...</html>"),
 }
 
 
@@ -221,25 +213,13 @@ def test_a_services_trouble_is_no_prompts_fault_while_others_are_answered(
 
 
 @pytest.mark.parametrize("late", [Reply(wait=0.6), error(504, "upstream timed out")])
-@pytest.mark.parametrize("clips", [1, 6])
-def test_a_prompt_that_is_never_answered_in_time_is_left_out_at_last(
-    tmp_path, server, ask, late, clips
-):
-    good = completion(numbered(GOOD))
-    ask(clips + 1) if clips == 1 else None  # as an earlier run, which was answered otherwise
-    (tmp_path / "cache" / "answers.jsonl").unlink(missing_ok=True)
+def test_a_prompt_that_is_never_answered_in_time_is_left_out_at_last(tmp_path, server, ask, late):
+    good, clips = completion(numbered(GOOD)), 6
     server.answer = lambda prompt, n: late if "number 0 b" in prompt else good
     ask(clips + 1, attempts=2, open_requests=2, timeout_seconds=0.3)
     assert len(read(tmp_path, "variations")) == 5 * clips
     [row] = read(tmp_path, "rejected").to_dict("records")
     assert " 0 " in row["clip"] and "time" in row["problem"]
-
-
-def test_a_service_that_answers_nothing_in_time_ends_the_run(tmp_path, server, ask):
-    server.answer = lambda prompt, n: Reply(wait=0.5)
-    with pytest.raises(ServiceError, match=r"in time.* requests remain"):
-        ask(20, attempts=2, open_requests=1, timeout_seconds=0.2)
-    assert len(server.prompts) <= 2 + IN_A_ROW
 
 
 def test_an_answer_is_utf_8_whatever_character_set_it_declares(tmp_path, server, ask):
@@ -278,12 +258,6 @@ def test_an_answer_without_text_is_kept_for_no_later_run(tmp_path, server, ask):
     ask(4, attempts=2)
     [row] = read(tmp_path, "rejected").to_dict("records")
     assert "without text" in row["problem"] and kept(tmp_path) == 3
-    # What lies there of an earlier version counts as little.
-    record = json.loads((tmp_path / "cache" / "answers.jsonl").read_text().splitlines()[1])
-    record["request"]["prompt"] = next(p for p in server.prompts if "number 2" in p)
-    record["answer"]["text"] = ""
-    with (tmp_path / "cache" / "answers.jsonl").open("a") as stream:
-        stream.write("\n" + json.dumps(record))
     server.answer = lambda prompt, n: good
     ask(4, attempts=2)
     assert len(read(tmp_path, "variations")) == 20 and len(server.prompts) == 6
@@ -311,24 +285,17 @@ def test_the_model_that_answered_is_recorded_and_another_one_told_once(
 @pytest.mark.parametrize(
     ("headers", "seconds"),
     [
-        ({"Retry-After": "3"}, 3),
+        ({"retry-after": "3"}, 3),
         ({"retry-after-ms": "1500", "retry-after": "2"}, 1.5),
-        ({"Retry-After": "Thu, 01 Jan 2026 00:00:30 GMT"}, 30),
-        ({"Retry-After": "Wed, 31 Dec 2025 00:00:30 GMT"}, 0),
-        ({"X-RateLimit-Reset": "1767225645"}, 45),
-        ({"X-RateLimit-Reset": "1767225645000"}, 45),
-        ({"x-ratelimit-reset": "12.5"}, 12.5),
-        ({"x-ratelimit-reset-requests": "6m0s"}, 360),
-        ({"x-ratelimit-reset-tokens": "20ms"}, 0.02),
-        ({"Retry-After": "soon"}, 0),
+        ({"retry-after": "Thu, 01 Jan 2026 00:00:30 GMT"}, 30),
+        ({"retry-after": "Wed, 31 Dec 2025 00:00:30 GMT"}, 0),
+        ({"retry-after": "soon"}, 0),
         ({}, 0),
     ],
 )
 def test_a_wait_is_read_in_every_form_that_services_have(headers, seconds):
     now = 1_767_225_600.0  # 2026-01-01
-    assert stated_wait(headers, "", now) == pytest.approx(seconds)
-    inner = json.dumps({"error": {"code": 429, "metadata": {"headers": headers}}})
-    assert stated_wait({}, inner, now) == pytest.approx(seconds)
+    assert stated_wait(headers, now) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize(
@@ -337,11 +304,16 @@ def test_a_wait_is_read_in_every_form_that_services_have(headers, seconds):
         (error(401, "Incorrect key", "invalid_api_key"), 1, "401: .*Incorrect key"),
         (error(429, "You exceeded it", "insufficient_quota"), 1, "insufficient_quota"),
         (error(404, "The model `gpt` does not exist", "model_not_found"), 1, "model_not_found"),
-        (error(400, "Unsupported parameter: 'temperature'"), IN_A_ROW, "Unsupported parameter"),
+        (
+            error(400, "Unsupported parameter: 'temperature'"),
+            GIVE_UP_AFTER,
+            "Unsupported parameter",
+        ),
         (error(502, "bad gateway"), 2, "502: .*bad gateway"),
         (Reply(200, "<html><b>Gateway</b> busy</html>"), 2, "Gateway busy"),
-        (completion("", "stop"), 2 * IN_A_ROW, r"without text \(finish reason stop\)"),
-        (completion(None, "length"), IN_A_ROW, r"length\).*max_completion_tokens"),
+        (completion("", "stop"), 2 * GIVE_UP_AFTER, r"without text \(finish reason stop\)"),
+        (completion(None, "length"), GIVE_UP_AFTER, r"length\).*max_completion_tokens"),
+        (Reply(wait=0.5), 1 + GIVE_UP_AFTER, "in time"),
         (Reply(429, "", {"Retry-After": "600"}), 1, r"after 600 seconds \(Retry-After"),
     ],
 )
@@ -351,7 +323,7 @@ def test_a_fault_that_stays_is_told_with_the_servers_reason_and_what_was_paid_is
     answers = iter([completion(numbered(GOOD))] * 3)
     server.answer = lambda prompt, n: next(answers, fault)
     with pytest.raises(ServiceError, match=rf"(?s){says}.* requests remain"):
-        ask(20, open_requests=1, attempts=2)
+        ask(20, open_requests=1, attempts=2, timeout_seconds=0.3)
     # One more may be open when the first has failed.
     assert 3 + requests <= len(server.prompts) <= 3 + requests + 2 and kept(tmp_path) == 3
 
@@ -409,7 +381,7 @@ def test_the_key_is_in_no_message_log_or_file(tmp_path, server, ask, caplog, cap
 def test_a_key_that_is_none_is_refused_and_not_shown(monkeypatch, key):
     monkeypatch.setenv("OPENAI_API_KEY", key)
     with pytest.raises(InputError, match="OPENAI_API_KEY") as caught:
-        Service(TABLE, lambda: None)
+        key_from_environment()
     assert not key.strip() or key not in str(caught.value)
 
 
@@ -421,17 +393,11 @@ def test_half_a_line_of_a_killed_run_spoils_no_answer_of_another_process(tmp_pat
     assert len(server.prompts) == 8
 
 
-WRONG = {
-    "refusals": (completion("I'm sorry, but I can't help with that."), "no caption"),
-    "refused by schema": (completion(None, refusal="I can't help."), r"\(refusal\)"),
-}
-
-
-@pytest.mark.parametrize(("reply", "reason"), WRONG.values(), ids=WRONG)
-def test_a_useless_model_ends_the_stage_before_much_is_paid(tmp_path, server, ask, reply, reason):
-    server.answer, server.delay = lambda prompt, n: reply, 0.01
+def test_a_useless_model_ends_the_stage_before_much_is_paid(tmp_path, server, ask):
+    refusal = completion("I'm sorry, but I can't help with that.")
+    server.answer, server.delay = lambda prompt, n: refusal, 0.01
     for _ in range(2):  # what was paid for is not paid again
-        with pytest.raises(YieldTooLow, match=rf"0 of 100 captions .*50%.*{reason}"):
+        with pytest.raises(YieldTooLow, match=r"0 of 100 captions .*50%.*no caption"):
             ask(60)
         assert JUDGED <= len(server.prompts) <= JUDGED + 2 * 4
     assert not (tmp_path / "variations.csv").exists()

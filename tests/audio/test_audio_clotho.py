@@ -67,7 +67,7 @@ def test_colons_became_underscores_in_the_archive_of_the_challenge(tables):
     ("split", "old", "new", "says"),
     [
         ("evaluation", "hail.wav", " hail.wav", r"evaluation differ in 2 clips.*hail"),
-        ("validation", "caption_5", "fifth", "expected is also caption_5"),
+        ("validation", "caption_5", "fifth", "it lacks caption_5"),
         ("validation", "Somebody plays Harbour, gulls.", " ", r"a caption of .*Harbour.* is empty"),
     ],
 )

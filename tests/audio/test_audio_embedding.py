@@ -10,7 +10,7 @@ from torch.nn import functional
 from triptych.audio import embedding
 from triptych.audio.embedding import embed_clips
 from triptych.audio.embedding_files import read_embeddings, write_embeddings
-from triptych.audio.training.runs import figures
+from triptych.audio.training.trainer import validation_scores
 from triptych.core.errors import InputError
 
 
@@ -43,7 +43,7 @@ def test_the_validation_map_is_that_of_the_report():
         best = split.clips[np.argsort(-row)[:10]].tolist()
         reciprocal.append(1 / (1 + best.index(clip)) if clip in best else 0)
     assert 0.1 < np.mean(reciprocal) < 0.9
-    found = figures(split, torch.tensor([0.1]), 8)
+    found = validation_scores(split, torch.tensor([0.1]), 8)
     assert found.map_at_10 == pytest.approx(np.mean(reciprocal), abs=1e-12)
 
 
@@ -57,7 +57,7 @@ def test_the_validation_loss_is_the_mean_over_batches_of_one_caption_a_clip():
             scores, true = audio @ text.T / 0.2, torch.arange(3)
             both = functional.cross_entropy(scores, true), functional.cross_entropy(scores.T, true)
             losses.append(float(sum(both) / 2))
-    found = figures(split, torch.tensor([-0.2], requires_grad=True), 3)
+    found = validation_scores(split, torch.tensor([-0.2], requires_grad=True), 3)
     assert found.loss == pytest.approx(np.mean(losses), rel=1e-5)
 
 

@@ -66,8 +66,6 @@ def test_every_run_has_its_own_keys_and_starts_from_an_earlier_row_of_its_pair_a
         ({"pairs": [["n", "gpt2"]]}, r"audio.pairs names 'gpt2'.*text_models: bert, roberta"),
         ({"main": ["s", "roberta"]}, r"audio.main names .*audio.pairs: \['n', 'bert'\]"),
         ({"ensemble": {"members": [["s", "roberta"]]}}, "audio.ensemble.members"),
-        ({"evaluated": "cleen"}, "audio.evaluated names 'cleen'.*clean, dirty, all"),
-        ({"submitted": "x"}, "audio.submitted names 'x'"),
         ({"replicated": "ours"}, "audio.replicated names 'ours'"),
     ],
 )

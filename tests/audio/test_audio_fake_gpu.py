@@ -9,7 +9,7 @@ from tokenizers.models import WordLevel
 
 from triptych.audio.models import mel
 from triptych.audio.models.passt import Kept, Passt
-from triptych.audio.models.retrieval import Draws, RetrievalModel
+from triptych.audio.models.retrieval import Augmentation, RetrievalModel
 from triptych.audio.models.sentence_encoders import bert
 from triptych.audio.models.sentences import SentenceEncoder
 from triptych.audio.training.losses import nt_xent
@@ -32,7 +32,7 @@ def gpu(monkeypatch):
 def test_recordings_sentences_and_their_loss_stay_on_the_gpu(gpu, precision):
     settings = small.SMALL
     kept = Kept(torch.arange(5), torch.arange(2))
-    draws = Draws((3.0, 14500.0), mel.Masks((4, 9), (2, 30)), kept)  # drawn on the CPU
+    draws = Augmentation((3.0, 14500.0), mel.Masks((4, 9), (2, 30)), kept)  # drawn on the CPU
     size = bert.Settings(48, 100, layers=2, heads=4)
     words = Tokenizer(WordLevel({f"[{n}]": n for n in range(100)}, unk_token="[0]"))
     model = moved(

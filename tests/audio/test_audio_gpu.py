@@ -8,10 +8,10 @@ import pytest
 import tiny_retrieval as job
 import torch
 
-from triptych.audio.models.retrieval import draw
-from triptych.audio.training.batches import Batch
-from triptych.audio.training.losses import nt_xent
-from triptych.audio.training.update import Updates
+from triptych.audio.models.retrieval import draw_augmentation
+from triptych.audio.training.batches import Batch, Batches
+from triptych.audio.training.settings import Schedule
+from triptych.audio.training.trainer import Task, TrainingRun
 from triptych.core.device import training_precision
 
 pytestmark = [
@@ -32,7 +32,7 @@ def sounds():
 def test_embeddings_are_those_of_the_cpu_with_patchout_drawn_there(precision, near):
     model = small.small_model()
     settings = dataclasses.replace(job.SETTINGS, band_jitter=True, patchout=True)
-    draws = draw(model.settings, settings, torch.Generator().manual_seed(1))
+    draws = draw_augmentation(model.settings, settings, torch.Generator().manual_seed(1))
     with torch.inference_mode():
         expected = model.embed_audio(sounds(), LENGTHS, draws)
         model.to(CUDA)
@@ -46,15 +46,17 @@ def run_steps(device, precision, steps, rate):
     """The model after some steps of a training without patchout or masks, and their losses."""
     model = copy.deepcopy(small.small_model()).to(device).train()
     model.text.tokenize = lambda captions: {"input_ids": torch.tensor([[int(c)] for c in captions])}
-    settings = dataclasses.replace(job.SETTINGS, batch=4, precision=precision, patchout=False)
-    updates = Updates(
-        model,
-        lambda audio, text, chosen: nt_xent(audio, text, model.temperature),
-        lambda generator: draw(model.settings, settings, generator),
-        *(settings, 0, device),
+    settings = dataclasses.replace(
+        job.SETTINGS,
+        schedule=Schedule(1, 0, steps + 1, rate, rate),
+        batch=4,
+        precision=precision,
+        patchout=False,
     )
+    batches = Batches(job.PAIRS[:4], job.Noise(), settings, 0)
+    run = TrainingRun(Task(model, batches, settings, 0), device)
     batch = Batch(sounds(), torch.tensor(LENGTHS), list("0123"), torch.arange(4))
-    return model, [float(updates.step(batch, number, rate)) for number in range(steps)]
+    return model, [float(run.step(batch)) for _ in range(steps)]
 
 
 def test_a_training_step_is_that_of_the_cpu():

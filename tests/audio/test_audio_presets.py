@@ -39,22 +39,6 @@ def test_as_published_differs_from_leak_free_in_what_the_paper_did_otherwise(sou
     assert workflow.trained == trained
 
 
-def test_the_page_of_section_2_3_adds_a_twin_with_a_hidden_layer(sources) -> None:
-    whole = config("clotho", "projection")
-    pairs = Workflow(whole, sources).study["pairs"]
-    twin, plain = pairs["passt_n_mlp-roberta_base"], pairs["passt_n-roberta_base"]
-    assert twin == {**plain, "audio": twin["audio"], "projection_hidden": 1024}
-    assert plain["projection_hidden"] == 0
-
-
-def test_figure_2_shows_six_finetunings_of_the_main_pair(sources) -> None:
-    runs = Workflow(config(), sources).finetuned_main
-    main = "passt_n-roberta_large/as_published/finetuned"
-    assert {run["run"] for run in runs} == {
-        f"{main}/{captions}-seed{seed}" for captions in ("human", "gpt") for seed in (0, 1, 2)
-    }
-
-
 @pytest.mark.parametrize(("dataset", "parts"), [("audiocaps", 1), ("wavcaps", 15)])
 def test_the_small_copies_are_unpacked_from_all_their_parts_in_order(
     sources, dataset: str, parts: int

@@ -9,7 +9,12 @@ import torch
 from audio_small_models import SMALL, small_model
 from torch.nn import functional
 
-from triptych.audio.models.retrieval import Draws, RetrievalModel, draw, segments_with_audio
+from triptych.audio.models.retrieval import (
+    Augmentation,
+    RetrievalModel,
+    draw_augmentation,
+    segments_with_audio,
+)
 from triptych.audio.models.settings import ModelSettings
 
 SEGMENT = 16000  # samples
@@ -81,11 +86,11 @@ def test_an_embedding_does_not_depend_on_the_rest_of_the_batch(model):
 
 def test_a_steps_draws_reach_the_spectrogram_and_the_patches(model):
     waveforms, lengths = batch(noise(SEGMENT), noise(2 * SEGMENT))
-    draws = draw(SMALL, EVERYTHING, torch.Generator().manual_seed(3))
+    draws = draw_augmentation(SMALL, EVERYTHING, torch.Generator().manual_seed(3))
     with torch.no_grad():
         plain = model.embed_audio(waveforms, lengths)
         for name in ("band", "masks", "patchout"):
-            one = Draws(**{name: getattr(draws, name)})
+            one = Augmentation(**{name: getattr(draws, name)})
             found = model.embed_audio(waveforms, lengths, one)
             assert not torch.allclose(found, plain, atol=1e-6)
             assert torch.equal(found, model.embed_audio(waveforms, lengths, one))

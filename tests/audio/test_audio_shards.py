@@ -16,9 +16,8 @@ from sound_files import noise, read_audio, write
 
 from triptych.audio.data import shard_writing as module
 from triptych.audio.data.audio_sources import Folder
-from triptych.audio.data.shard_files import KINDS
 from triptych.audio.data.shard_writing import write_shards
-from triptych.audio.data.shards import ClipStore
+from triptych.audio.data.shards import KINDS, ClipStore
 from triptych.core.errors import InputError
 
 STEP = 1 / 32768

@@ -7,13 +7,11 @@ import pytest
 import tiny_corpus as tiny
 import tiny_retrieval
 import torch
-from stops import Never, StopAfter
+from stops import Never
 
 from triptych.audio.models.mel import LogMel
-from triptych.audio.training.runs import train_runs
-from triptych.audio.training.spectrograms import Spectrograms
+from triptych.audio.training.runs import Spectrograms, train_runs
 from triptych.core.provenance import Fingerprint
-from triptych.core.stopping import Stopped
 
 FILES = ["embeddings.npz", "history.csv", "model.safetensors", "untrained/embeddings.npz"]
 SAMPLES = 600
@@ -25,7 +23,7 @@ def corpus(tmp_path_factory):
     return tiny.write(tmp_path_factory.mktemp("corpus"))
 
 
-def trained(corpus, folder, stop=None, **changes):
+def trained(corpus, folder, **changes):
     """The bytes of what a training with masks and without jitter writes; half of its clips are
     longer than its longest_seconds."""
     training = dataclasses.replace(tiny.TRAINING, band_jitter=False, **changes)
@@ -36,7 +34,7 @@ def trained(corpus, folder, stop=None, **changes):
         "cpu",
         folder / "checkpoint",
         Fingerprint({"data": "digest"}),
-        stop or Never(),
+        Never(),
     )
     return [(folder / "pretrained" / name).read_bytes() for name in FILES]
 
@@ -46,13 +44,6 @@ def test_a_training_on_them_ends_with_the_bytes_of_one_on_waveforms(corpus, tmp_
     kept, computed = tmp_path / "kept", tmp_path / "computed"
     # Readers in processes of their own give waveforms.
     assert trained(corpus, kept) == trained(corpus, computed, workers=1)
-
-
-@pytest.mark.slow
-def test_a_training_on_them_that_was_stopped_ends_with_the_same_bytes(corpus, tmp_path):
-    with pytest.raises(Stopped):
-        trained(corpus, tmp_path / "stopped", StopAfter(7))
-    assert trained(corpus, tmp_path / "stopped") == trained(corpus, tmp_path / "unbroken")
 
 
 class Counting(tiny_retrieval.Noise):

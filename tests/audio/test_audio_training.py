@@ -40,7 +40,8 @@ def test_the_rate_rises_for_an_epoch_and_falls_along_a_cosine(epoch, rate):
 
 
 def batches(swap=0.3, longest=0.02, seed=3):
-    return Batches(job.PAIRS, job.Noise(), 8, swap, longest, seed)
+    settings = dataclasses.replace(job.SETTINGS, swap=swap, longest_seconds=longest)
+    return Batches(job.PAIRS, job.Noise(), settings, seed)
 
 
 def test_each_epoch_has_each_pair_once_in_an_order_of_its_own_and_its_seed():
@@ -117,7 +118,7 @@ class Hanging(job.Noise):
 def test_waiting_for_processes_that_hang_ends_by_a_signal_or_after_a_while(monkeypatch, stopped):
     monkeypatch.setattr(batches_module, "PATIENCE", 60.0 if stopped else 1.0)
     with listening():
-        source = load(Batches(job.PAIRS, Hanging(), 8, 0.3, 0.02, 3), range(4), 1, False)
+        source = load(Batches(job.PAIRS, Hanging(), job.SETTINGS, 3), range(4), 1, False)
         if stopped:
             threading.Timer(1, os.kill, (os.getpid(), signal.SIGTERM)).start()
         with pytest.raises(Interrupted if stopped else InputError, match=r"SIGTERM|workers: 0"):
@@ -130,15 +131,15 @@ def test_waiting_for_processes_that_hang_ends_by_a_signal_or_after_a_while(monke
 def test_the_update_is_adams_with_the_scheduled_rate(tmp_path):
     trained = job.run(tmp_path, dropout=0.0, validate=False)
     task = job.task(dropout=0.0)
-    model, objective = task.model, task.objective
+    model = task.model
     adam = torch.optim.Adam(model.parameters(), betas=(0.9, 0.999), eps=1e-8, foreach=False)
     losses = []
     for step in range(12):
         batch = task.batches[step]
-        factor = job.draw(keyed_generator(job.CPU, "draws", task.seed, step))
+        factor = task.draw(keyed_generator(job.CPU, "draws", task.seed, step))
         audio = model.embed_audio(batch.recordings, batch.lengths, factor)
         text = model.embed_text(model.text.tokenize(batch.captions))
-        loss = objective(audio, text, batch.chosen)
+        loss = task.loss(audio, text, batch.chosen)
         adam.zero_grad()
         loss.backward()
         adam.param_groups[0]["lr"] = job.SETTINGS.schedule.rate(step / 3)
@@ -150,22 +151,23 @@ def test_the_update_is_adams_with_the_scheduled_rate(tmp_path):
     np.testing.assert_allclose(trained.history["train_loss"], means, rtol=1e-5)
 
 
-def with_validation(tmp_path, values):
+def with_validation(tmp_path, monkeypatch, values):
     """A training whose epochs are as good as `values` say, and its weights after each epoch."""
-    task, seen = job.task(), []
+    seen = []
 
-    def validate():
+    def validate(task, device):
         seen.append({name: value.clone() for name, value in task.model.state_dict().items()})
         return Validation(loss=1 / len(seen), map_at_10=values[len(seen) - 1])
 
-    task = dataclasses.replace(task, validate=validate)
-    checkpoint = Checkpoint(tmp_path, "x")
-    return job.train(task, "", job.CPU, checkpoint, Never()), seen
+    monkeypatch.setattr(job.TinyTask, "validate", validate)
+    return job.run(tmp_path), seen
 
 
 @pytest.mark.parametrize(("values", "best"), [([0.1, 0.4, 0.3, 0.2], 2), ([0.3, 0.1, 0.3, 0.0], 1)])
-def test_the_best_epoch_by_validation_map_is_taken_of_equal_ones_the_first(tmp_path, values, best):
-    trained, seen = with_validation(tmp_path, values)
+def test_the_best_epoch_by_validation_map_is_taken_of_equal_ones_the_first(
+    tmp_path, monkeypatch, values, best
+):
+    trained, seen = with_validation(tmp_path, monkeypatch, values)
     for name, value in seen[best - 1].items():
         assert torch.equal(trained.weights[name], value)
     columns = ["step", "validation_loss", "validation_map_at_10", "chosen"]
@@ -174,9 +176,9 @@ def test_the_best_epoch_by_validation_map_is_taken_of_equal_ones_the_first(tmp_p
     ]
 
 
-def test_without_validation_the_last_weights_are_taken(tmp_path):
+def test_without_validation_the_last_weights_are_taken(tmp_path, monkeypatch):
     plain = job.run(tmp_path / "plain", validate=False)
-    trained, seen = with_validation(tmp_path / "validated", [0.1, 0.2, 0.3, 0.4])
+    trained, seen = with_validation(tmp_path / "validated", monkeypatch, [0.1, 0.2, 0.3, 0.4])
     assert all(torch.equal(plain.weights[name], value) for name, value in seen[3].items())
     assert plain.history["chosen"].tolist() == [0, 0, 0, 1]
     assert plain.history["validation_map_at_10"].isna().all()
@@ -197,6 +199,6 @@ def test_a_stopped_run_ends_with_an_unbroken_runs_bits_and_is_not_trained_again(
         job.run(tmp_path / "broken", StopAfter(times))
     assert same(job.run(tmp_path / "broken"), unbroken)
     task = job.task()
-    task.batches._store = None  # reading a clip would fail
+    task.batches.store = None  # reading a clip would fail
     again = job.train(task, "", job.CPU, Checkpoint(tmp_path / "broken", "x"), Never())
     assert same(again, unbroken)

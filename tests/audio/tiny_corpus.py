@@ -10,7 +10,7 @@ from audio_small_models import SMALL, write_text
 
 from triptych.audio.models.retrieval import build_model
 from triptych.audio.training.corpus import Corpus
-from triptych.audio.training.runs import Plan
+from triptych.audio.training.runs import JobSettings
 
 SPLITS = (
     ("clotho", "development", "train", 6, 2),
@@ -80,7 +80,7 @@ def corpus(folder):
 
 def plan(folder, **changes):
     start = partial(build_model, MODEL, folder / "text", None)
-    return dataclasses.replace(Plan(corpus(folder), start, TRAINING), **changes)
+    return dataclasses.replace(JobSettings(corpus(folder), start, TRAINING), **changes)
 
 
 def run(stage, captions="", seed=0):

@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional
 
 from triptych.audio.training.batches import Batches, Pair
-from triptych.audio.training.losses import nt_xent
+from triptych.audio.training.corpus import Queries
 from triptych.audio.training.settings import Schedule, TrainingSettings
 from triptych.audio.training.trainer import Task, Validation, train
 from triptych.core.checkpoint import Checkpoint
@@ -83,8 +83,18 @@ class TinyModel(nn.Module):
         return functional.normalize(self.dropout(self.text.linear(tokens["counts"]).tanh()), dim=1)
 
 
-def draw(generator):
-    return torch.rand((), generator=generator) + 0.5
+class TinyTask(Task):
+    """A training whose validation is a function of the weights, if it has one."""
+
+    def draw(self, generator):
+        return torch.rand((), generator=generator) + 0.5
+
+    def validate(self, device):
+        if self.validation is None:
+            return None
+        self.model.eval()
+        value = float(self.model.audio.weight.detach().abs().sum())
+        return Validation(loss=value, map_at_10=value % 1)
 
 
 def tiny_model(dropout=0.2):
@@ -93,19 +103,9 @@ def tiny_model(dropout=0.2):
 
 
 def task(settings=SETTINGS, seed=3, validate=True, dropout=0.2):
-    """A training whose validation is a function of the weights."""
-    model = tiny_model(dropout)
-
-    def objective(audio, text, chosen):
-        return nt_xent(audio, text, model.temperature)
-
-    def validation():
-        model.eval()
-        value = float(model.audio.weight.detach().abs().sum())
-        return Validation(loss=value, map_at_10=value % 1)
-
-    batches = Batches(PAIRS, Noise(), settings.batch, settings.swap, settings.longest_seconds, seed)
-    return Task(model, batches, objective, draw, validation if validate else None, settings, seed)
+    batches = Batches(PAIRS, Noise(), settings, seed)
+    validation = Queries([], [], []) if validate else None
+    return TinyTask(tiny_model(dropout), batches, settings, seed, validation=validation)
 
 
 def run(folder, stop=None, **changes):

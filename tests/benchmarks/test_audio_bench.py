@@ -13,7 +13,7 @@ from triptych.audio.embedding import embed_clips
 from triptych.audio.models.audio_encoders.passt import Settings as PasstSettings
 from triptych.audio.models.mel import LogMel, Masks
 from triptych.audio.models.passt import Kept, Passt
-from triptych.audio.models.retrieval import Draws, RetrievalModel
+from triptych.audio.models.retrieval import Augmentation, RetrievalModel
 from triptych.audio.models.settings import ModelSettings
 from triptych.audio.training.losses import nt_xent
 
@@ -74,7 +74,7 @@ def test_a_training_step_has_the_same_loss_and_gradients(models):
     texts = torch.nn.functional.normalize(torch.randn(4, 20), dim=1)
     temperature = torch.tensor([0.1])
 
-    draws = Draws((5.0, 14500.0), Masks(*masks), Kept(rows, columns))
+    draws = Augmentation((5.0, 14500.0), Masks(*masks), Kept(rows, columns))
     own = nt_xent(ours.embed_audio(waveforms, [32_000] * 4, draws), texts, temperature)
     own.backward()
     embedded = theirs(waveforms, [32_000] * 4, (5.0, 14500.0), masks, rows, columns)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from triptych.audio.inputs import advice_without
+from triptych.audio.inputs import advice_if_missing
 from triptych.core.download import DownloadError, download
 from triptych.core.job import job, settings
 
@@ -10,5 +10,5 @@ with job(snakemake):
     try:
         download(path=snakemake.output[0], **settings(snakemake))
     except DownloadError as error:
-        advice = advice_without(Path(snakemake.output[0]).name)
+        advice = advice_if_missing(Path(snakemake.output[0]).name)
         raise DownloadError(f"{error}\n{advice}".strip()) from error

@@ -4,14 +4,14 @@ from pathlib import Path
 
 from triptych.audio.models.retrieval import load_model
 from triptych.audio.training.corpus import Corpus
-from triptych.audio.training.runs import Plan, result_fingerprint, train_runs
+from triptych.audio.training.runs import JobSettings, result_fingerprint, train_runs
 from triptych.audio.training.settings import TrainingSettings
 from triptych.core.job import job
 from triptych.core.stopping import StopRequest, scheduler_limit
 
 with job(snakemake):
     params, files = snakemake.params, snakemake.input
-    plan = Plan(
+    shared = JobSettings(
         Corpus(files.manifest, files.captions, files.shards, files.queries, files.variations),
         lambda seed: load_model(files.pretrained),
         TrainingSettings.from_table(
@@ -29,7 +29,7 @@ with job(snakemake):
     train_runs(
         params.runs,
         [Path(snakemake.output[0], Path(run["folder"]).name) for run in params.runs],
-        plan,
+        shared,
         device=params.device,
         checkpoint=params.checkpoint,
         made_from=result_fingerprint(dict(params.items()), files),

@@ -5,7 +5,7 @@ from functools import partial
 from triptych.audio.models.retrieval import build_model
 from triptych.audio.models.settings import ModelSettings
 from triptych.audio.training.corpus import Corpus
-from triptych.audio.training.runs import Plan, result_fingerprint, train_runs
+from triptych.audio.training.runs import JobSettings, result_fingerprint, train_runs
 from triptych.audio.training.settings import TrainingSettings
 from triptych.core.job import job
 from triptych.core.stopping import StopRequest, scheduler_limit
@@ -13,7 +13,7 @@ from triptych.core.stopping import StopRequest, scheduler_limit
 with job(snakemake):
     params, files = snakemake.params, snakemake.input
     settings = ModelSettings.from_config(params.audio_model, params.model)
-    plan = Plan(
+    shared = JobSettings(
         Corpus(
             files.manifest,
             files.captions,
@@ -37,7 +37,7 @@ with job(snakemake):
     train_runs(
         params.runs,
         [snakemake.output[0]],
-        plan,
+        shared,
         device=params.device,
         checkpoint=params.checkpoint,
         made_from=result_fingerprint(dict(params.items()), files),

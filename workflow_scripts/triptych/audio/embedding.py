@@ -13,8 +13,10 @@ from torch import Tensor
 
 from triptych.audio.data.decoding import SAMPLE_RATE
 from triptych.audio.data.shards import Store
+from triptych.audio.embedding_files import Split
 from triptych.audio.models.retrieval import RetrievalModel
 from triptych.audio.training.batches import stacked
+from triptych.audio.training.corpus import Queries
 from triptych.core.device import training_precision
 from triptych.core.memory import OomRetry
 
@@ -26,6 +28,24 @@ CAPTIONS = 256
 T = TypeVar("T")
 
 ADVICE = "Shorten the clips, choose a smaller model, or set device: cpu."
+
+
+def embed_split(
+    model: RetrievalModel,
+    split: Queries,
+    store: Store,
+    device: torch.device,
+    longest_seconds: float,
+    precision: str,
+) -> Split:
+    """Embeddings of all clips (their first `longest_seconds`) and captions of a split, in order."""
+    return Split(
+        np.array(split.clips, np.str_),
+        embed_clips(model, store, split.clips, device, precision, longest_seconds),
+        np.array(split.captions, np.str_),
+        np.array(split.query_clips, np.str_),
+        embed_captions(model, split.captions, device, precision),
+    )
 
 
 def embed_clips(

@@ -62,7 +62,6 @@ def _check(key: str, value: Any, of: str, allowed: Iterable[Any]) -> None:
 
 
 def pair_name(pair: Pair) -> str:
-    """The folder name of an audio model with a text model."""
     return "-".join(pair)
 
 

@@ -17,7 +17,7 @@ ARCHIVED = {"challenge": "retrieval_audio"}
 """Splits of Clotho whose archive has another name."""
 
 
-WITHOUT = {
+ADVICE = {
     "AUDIOCAPS.zip": "The share link may be gone. Set audio.sources.audiocaps to {source: path, "
     "path: <a folder of yours with train.csv, val.csv, test.csv and the recordings>}, or to "
     "{source: none} to train without it; what doesn't need AudioCaps goes on (docs/own-study.md).",
@@ -27,13 +27,12 @@ WITHOUT = {
 """What to do without files of share links, by their names before the number of a part."""
 
 
-def advice_without(file: str) -> str:
+def advice_if_missing(file: str) -> str:
     """What to do where a file cannot be had; "" where the error says it."""
-    return WITHOUT.get(re.sub(r"\.\d+$", "", file), "")
+    return ADVICE.get(re.sub(r"\.\d+$", "", file), "")
 
 
 def hub_address(repository: str, revision: str, path: str) -> str:
-    """The address of a file on the Hugging Face hub."""
     return f"https://huggingface.co/{repository}/resolve/{revision}/{path}"
 
 
@@ -70,7 +69,6 @@ class Inputs:
         )
 
     def downloads(self, group: str) -> list[str]:
-        """The downloaded files of a group in resources/sources.yaml."""
         return [f"{DOWNLOADS}/{group}/{name}" for name in self.files[group]]
 
     def fetched(self) -> dict[str, dict[str, Any]]:
@@ -94,7 +92,7 @@ class Inputs:
         start = len(f"{DOWNLOADS}/")
         files = [path[start:].split("/", 1) for path in paths if path.startswith(DOWNLOADS)]
         entries = {
-            name: {**self.files[group][name], "without": advice_without(name)}
+            name: {**self.files[group][name], "without": advice_if_missing(name)}
             for group, name in files
         }
         if self.sources["wavcaps"] == "download":
@@ -148,7 +146,6 @@ class Inputs:
         return [COUNTS.format("clotho" if wildcards.set == "clotho" else archived)]
 
     def leak_lists(self, wildcards: Any) -> list[str]:
-        """Files that list the leaks of a corpus."""
         if self._config["corpora"][wildcards.corpus]["exclude"] == "none":
             return []
         return [SYNTHESISED] if self.synthesised else self.downloads("leaks")
@@ -166,7 +163,6 @@ class Inputs:
         return lambda wildcards: self.files[wildcards.set][wildcards.file].get(key)
 
     def mirrors(self, wildcards: Any) -> list[str]:
-        """Other addresses of the file that wildcards name."""
         mirror = self.download("mirror")(wildcards)
         return [mirror] if mirror else []
 

@@ -1,15 +1,15 @@
-"""Candidate captions in the answer of a language model: lines of a list, plain lines, or JSON.
+"""Candidate captions in the answer of a language model: JSON, a numbered list, bullets, or lines.
 
-A line's bullet, label, number and quotes are taken off. An answer whose numbers start again holds
-two lists, and nobody can tell which of them is meant: it gives no caption. What is not understood
-here, such as numbers in words, is left for `rules` to refuse.
+Labels, numbers and quotes are taken off. An answer whose numbers start again holds two lists, and
+nobody can tell which of them is meant: it gives no caption. What is not understood here, such as
+numbers in words, is left for `rules` to refuse.
 """
 
 import html
 import json
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 _THOUGHT = re.compile(
@@ -21,22 +21,14 @@ _THOUGHT = re.compile(
 """A tag around thoughts: <think>, </seed:think>, [THINK], <|end_of_thought|>."""
 _THOUGHT_ENDS = re.compile(r"\A/|(?:\A|_)end(?:_|\Z)", re.IGNORECASE)
 _ANALYSIS = re.compile(r"\A\s*(?:<\|channel\|>)?analysis(?![a-z]).*", re.DOTALL)
-_FINAL = re.compile(
-    r"<\|channel\|>\s*final.*?<\|message\|>|assistantfinal|assistant\s+final\b", re.DOTALL
-)
-"""The beginnings of harmony's channels, with its special tokens or after a server removed them."""
-_REASONING = re.compile(
-    r"^[\W_]*(?:(?:here(?:'s| is) (?:my|the) (?:thought|thinking) process|(?:my )?(?:reasoning|"
-    r"thoughts?|thinking|analysis|drafts?|step)\b[^\n:]{0,30})[*_ ]*:|thinking\.\.\.$)",
-    re.IGNORECASE | re.MULTILINE,
-)
 _ANSWER = re.compile(
-    r"^[\W_]*(?:(?:here(?:'s| is) (?:my|the) (?:final )?(?:response|answer)|(?:the |my )?"
-    r"(?:final )?(?:answers?|responses?|captions?|outputs?|results?)|final)[*_ ]*:"
-    r"|done thinking\.$)",
-    re.IGNORECASE | re.MULTILINE,
+    r"<\|channel\|>\s*final.*?<\|message\|>|assistantfinal|assistant\s+final\b"
+    r"|^\W*(?:(?:here(?:'s| is) )?(?:my |the )?(?:final )?(?:answers?|response)[*_ ]*:"
+    r"|done thinking\.)[*_ ]*$",
+    re.DOTALL | re.IGNORECASE | re.MULTILINE,
 )
-"""Headings of thoughts, and of what is meant behind them."""
+"""Beginnings of an answer behind thoughts: harmony's channels, with its special tokens or after a
+server removed them, and headings."""
 _TAG = re.compile(r"<\|[^|<>]{1,40}\|>|</?[a-z][^<>]{0,60}>", re.IGNORECASE)
 _THOUGHT_KEY = re.compile("think|thought|reason|analys|step|plan|note|explan|comment")
 
@@ -52,10 +44,10 @@ _MARK = re.compile(
     re.IGNORECASE,
 )
 """Numbering: a number, or a letter or Roman numeral with a sign behind it."""
-_INLINE_MARK = re.compile(r"(?<!\S)[*(\[]*(\d{1,2})[.):\]]+[*]*\s+(?=\S)")
 _BULLET = re.compile(r"(?:[^\w\s\"'\u201c\u201e\u00ab\u2018(\[]+\s+|\[[ xX]?\]\s*)+(?=\S)")
 _HEADED = re.compile(rf"{_LABEL}\s*:\s*(?=\S)", re.IGNORECASE)
-_STOP = re.compile(r"[.!?:][\"'\u201d\u2019)*_|\s]*\Z")
+_WRAPPED = re.compile(r"(?<![.!?:\s])[ \t\r]*\n[ \t]*(?=[a-z][a-z ])")
+"""A line's end behind which the sentence goes on."""
 _WORD_COUNT = re.compile(r"\s*(?:[(\[]\d+(?:\s*words?)?[)\]]|\s[-\u2013\u2014]\s*\d+ words)\.?\Z")
 _QUOTES = ['""', "''", "\u201c\u201d", "\u2018\u2019", "\u201e\u201c", "\u00ab\u00bb"]
 
@@ -63,38 +55,23 @@ _QUOTES = ['""', "''", "\u201c\u201d", "\u2018\u2019", "\u201e\u201c", "\u00ab\u
 def parse_answer(text: str) -> list[str]:
     """Candidate captions of an answer, without thoughts, bullets, numbering and quotes.
 
-    Where some lines are numbered or bulleted, others go on with them or are dropped.
+    Where some lines are numbered or bulleted, the others are dropped.
     """
-    text = _without_thoughts(_plain(html.unescape(text)))
-    text = "\n\n".join(_json_texts(text)) or text
-    lines = [part for line in _TAG.sub("\n", text).splitlines() for part in _inline_list(line)]
-    items = _items(["" if line.strip().startswith("```") else line for line in lines])
+    text = _without_thoughts(unicodedata.normalize("NFKC", html.unescape(text)))
+    text = "\n".join(_json_texts(text)) or text
+    text = _TAG.sub("\n", text).strip()
+    text = text if text[:1].islower() else _WRAPPED.sub(" ", text)
+    lines = [line.strip() for line in text.splitlines()]
+    lines = [line for line in lines if line and not line.startswith("```")]
+    items = next(items for form in FORMS if (items := form(lines)) is not None)
     return [item for item in (_tidy(_HEADED.sub("", _tidy(item), 1)) for item in items) if item]
-
-
-def _plain(text: str) -> str:
-    """The text with ASCII's digits, letters and blanks in place of full-width and encircled ones.
-
-    >>> _plain("\u2460\u00a0\uff13\uff0e\uff08\u2163")
-    '1)  3.(IV'
-    """
-    marked = [
-        f"{unicodedata.normalize('NFKC', sign)}) "
-        if unicodedata.decomposition(sign).startswith("<circle>")
-        else sign
-        for sign in text.replace("\ufe0f", "").replace("\u20e3", ")")
-    ]
-    return unicodedata.normalize("NFKC", "".join(marked))
 
 
 def _without_thoughts(text: str) -> str:
     """Remove text between tags of thoughts, also where one of the two tags is missing."""
-    if finals := list(_FINAL.finditer(text)):
-        text = text[finals[-1].end() :]
+    if answers := list(_ANSWER.finditer(text)):
+        text = text[answers[-1].end() :]
     text = _ANALYSIS.sub("", text)
-    reasoning = _REASONING.search(text)
-    if reasoning and (meant := _ANSWER.search(text, reasoning.end())):
-        text = text[meant.end() :]
     answer: list[str] = []
     inside, start = False, 0
     for tag in _THOUGHT.finditer(text):
@@ -107,7 +84,6 @@ def _without_thoughts(text: str) -> str:
 
 
 def _json_texts(text: str) -> list[str]:
-    """The texts of all JSON values in an answer."""
     decoder, bracket = json.JSONDecoder(strict=False), re.compile(r"[\[{]")
     texts: list[str] = []
     start = 0
@@ -130,74 +106,35 @@ def _texts_in(value: Any) -> list[str]:
     return [text for entry in value for text in _texts_in(entry)] if isinstance(value, list) else []
 
 
-def _inline_list(line: str) -> list[str]:
-    """The items of a list that stands in one line, as in "1. A dog barks. 2. A bird sings."."""
-    marks = list(_INLINE_MARK.finditer(line))
-    counted = [int(mark[1]) for mark in marks] == list(range(1, len(marks) + 1))
-    if len(marks) < 2 or not counted or line[: marks[0].start()].strip():
-        return [line]
-    starts = [mark.start() for mark in marks]
-    return [line[start:end] for start, end in zip(starts, [*starts[1:], None], strict=True)]
-
-
-def _items(lines: Sequence[str]) -> list[str]:
-    """The list's items, each with the lines that go on with it.
-
-    A line goes on with an empty item, or with one that has no stop, if it begins in lower case or
-    if the list's items have stops.
-    """
-    filled = {place: line.strip() for place, line in enumerate(lines) if line.strip()}
-    begins = _numbered(filled)
-    if begins is None:
-        return []
-    if not begins:
-        bullets = {place: mark for place, line in filled.items() if (mark := _BULLET.match(line))}
-        if len(bullets) > 1:
-            begins = {place: filled[place][mark.end() :] for place, mark in bullets.items()}
-    listed = bool(begins)
-    begins = begins or filled
-    stops = listed and any(map(_STOP.search, begins.values()))
-    lower = listed or not next(iter(begins.values()), "a")[0].islower()
-    items: list[str] = []
-    is_open = False
-    for place in range(len(lines)):
-        text = filled.get(place, "")
-        if not text:
-            is_open = is_open and not items[-1]
-        elif (
-            is_open
-            and not (listed and place in begins)
-            and (
-                not items[-1]
-                or (not _STOP.search(items[-1]) and (stops or (lower and text[0].islower())))
-            )
-        ):
-            items[-1] = f"{items[-1]} {text}".strip()
-        elif is_open := place in begins:
-            items.append(begins[place])
-    return items
-
-
-def _numbered(lines: dict[int, str]) -> dict[int, str] | None:
-    """Captions of numbered lines, by place; None for two lists.
+def _numbered(lines: Sequence[str]) -> list[str] | None:
+    """What stands behind the numbers of a list; nothing for two lists.
 
     Numbers without any sign are numbering if they count from 1: else they begin captions, such as
     "5 dogs bark".
     """
-    marks = {place: mark for place, line in lines.items() if (mark := _MARK.fullmatch(_tidy(line)))}
-    bare = {
-        place: int(mark["number"])
-        for place, mark in marks.items()
+    marks = [mark for line in lines if (mark := _MARK.fullmatch(_tidy(line)))]
+    bare = [
+        mark
+        for mark in marks
         if mark["caption"] and not re.search(r"[^\W_]|#", mark["lead"]) and not mark["sign"].strip()
-    }
-    if list(bare.values()) != list(range(1, len(bare) + 1)):
-        marks = {place: mark for place, mark in marks.items() if place not in bare}
-    numbers = [mark["number"] or mark["letter"].lower() for mark in marks.values()]
-    if len(numbers) == 1 and numbers != ["1"]:
-        return {}
-    if len(set(numbers)) > 1 and numbers[0] in numbers[1:]:
+    ]
+    if [int(mark["number"]) for mark in bare] != list(range(1, len(bare) + 1)):
+        marks = [mark for mark in marks if mark not in bare]
+    numbers = [mark["number"] or mark["letter"].lower() for mark in marks]
+    if not numbers or (len(numbers) == 1 and numbers != ["1"]):
         return None
-    return {place: mark["caption"] or "" for place, mark in marks.items()}
+    if len(set(numbers)) > 1 and numbers[0] in numbers[1:]:
+        return []
+    return [mark["caption"] or "" for mark in marks]
+
+
+def _bulleted(lines: Sequence[str]) -> list[str] | None:
+    marks = [(mark, line) for line in lines if (mark := _BULLET.match(line))]
+    return [line[mark.end() :] for mark, line in marks] if len(marks) > 1 else None
+
+
+FORMS: tuple[Callable[[Sequence[str]], Sequence[str] | None], ...] = (_numbered, _bulleted, list)
+"""Readers of an answer's lines in each form, most telling first; None from those it isn't in."""
 
 
 def _tidy(line: str) -> str:

@@ -6,7 +6,7 @@ its function words, not by a dictionary. Names of places and persons are not loo
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from triptych.audio.captions.answers import parse_answer
@@ -148,13 +148,23 @@ def choose(
     that was cut off. If fewer are good, `rejected` begins with how many are missing and lists every
     bad line.
     """
-    sentences: list[tuple[str, str | None]] = []
+    good: list[str] = []
+    bad: list[Rejected] = []
+    taken = {normalised(caption)}
     for text, finish_reason in answers:
-        lines: list[tuple[str, str | None]] = [(line, None) for line in parse_answer(text)]
-        if lines and finish_reason == "length":
-            lines[-1] = (lines[-1][0], "cut off")
-        sentences += lines
-    good, bad = sift(sentences, caption, longest_words)
+        lines = parse_answer(text)
+        for number, line in enumerate(lines, start=1):
+            if finish_reason == "length" and number == len(lines):
+                problem: str | None = "cut off"
+            else:
+                problem = problem_of(line, longest_words)
+            if problem is None and normalised(line) in taken:
+                problem = "repeats the caption or another"
+            if problem is None:
+                good.append(line)
+                taken.add(normalised(line))
+            else:
+                bad.append(Rejected(problem, line))
     unfiltered = tuple(parse_answer(answers[0][0])[:count])
     if len(good) >= count:
         return Written(tuple(good[:count]), unfiltered=unfiltered)
@@ -162,25 +172,3 @@ def choose(
     missing = f"{len(good)} of {count} captions" + (f" ({', '.join(reasons)})" if reasons else "")
     texts = "\n".join(text for text, _ in answers)
     return Written(tuple(good), (Rejected(missing, texts), *bad), unfiltered)
-
-
-def sift(
-    sentences: Iterable[tuple[str, str | None]], caption: str, longest_words: int
-) -> tuple[list[str], list[Rejected]]:
-    """Good sentences, each once, and bad ones.
-
-    sentences: with a problem that is known already, or None.
-    """
-    good: list[str] = []
-    bad: list[Rejected] = []
-    taken = {normalised(caption)}
-    for sentence, known in sentences:
-        problem = known or problem_of(sentence, longest_words)
-        if problem is None and normalised(sentence) in taken:
-            problem = "repeats the caption or another"
-        if problem is None:
-            good.append(sentence)
-            taken.add(normalised(sentence))
-        else:
-            bad.append(Rejected(problem, sentence))
-    return good, bad

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 KEY_VARIABLE = "OPENAI_API_KEY"
-WITHHELD = "no answer: "
-"""Begins the finish reason of a prompt that a service answers with no captions, though others."""
+WITHOUT_ANSWER = "no answer: "
+"""Begins the finish reason of a prompt that gets no text, though others do."""
 
 # Byte for byte what the authors' code sends (report, Section 2.4.4); Table 1 differs a little.
 _WITH_KEYWORDS = (

@@ -8,16 +8,15 @@ import json
 import logging
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pandas as pd
 
-from triptych.audio.captions.answers import parse_answer
-from triptych.audio.captions.rules import Rejected, Written, choose, normalised, sift
-from triptych.audio.captions.settings import WITHHELD, caption_prompt, instruction
+from triptych.audio.captions.rules import Rejected, Written, choose, normalised
+from triptych.audio.captions.settings import WITHOUT_ANSWER, caption_prompt, instruction
 from triptych.audio.data.tables import read_table
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path, write_csv
@@ -65,43 +64,30 @@ def write_captions(
     """
     items = read_items(clips, captions, splits)
     if settings["backend"] == "openai":
-        written, costs = by_service(items, settings, stop)
+        written, model, costs = by_service(items, settings, stop)
         check_yield(written, settings)
-        model = str(costs.pop("model"))
     else:
         assert published is not None
         written = published_captions(items, read_published(published), settings)
-        costs = {"cost": 0.0}
-        model = PUBLISHED_MODELS[settings["backend"]]
-    usage: dict[str, Any] = {
-        **dict.fromkeys(USAGE, 0),
-        **costs,
+        costs, model = {}, PUBLISHED_MODELS[settings["backend"]]
+    usage = {
         "backend": settings["backend"],
         "model": model,
+        "requests": 0,
+        "cached": 0,
+        "repaired": 0,
         "rejected": sum(len(answered.rejected) for answered in written),
-        "captions": sum(len(answered.variations) for answered in written),
+        "input_tokens": 0,
+        "output_tokens": 0,
+        "cost": 0.0,
         "currency": settings["prices"]["currency"],
+        "captions": sum(len(answered.variations) for answered in written),
+        **costs,
     }
     write_csv(pd.DataFrame([usage]), outputs["usage"])
     _write_tables(items, written, outputs)
     _write_example(items, written, usage, settings["variations"], Path(outputs["example"]))
     _report(written, settings["variations"], outputs["rejected"])
-
-
-USAGE = [
-    "backend",
-    "model",
-    "requests",
-    "cached",
-    "repaired",
-    "rejected",
-    "input_tokens",
-    "output_tokens",
-    "cost",
-    "currency",
-    "captions",
-]
-"""Columns of usage.csv; tokens and cost are of all answers used, whenever they were paid."""
 
 
 class YieldTooLow(InputError):
@@ -110,11 +96,12 @@ class YieldTooLow(InputError):
 
 def by_service(
     items: Sequence[Item], settings: Mapping[str, Any], stop: Callable[[], str | None]
-) -> tuple[list[Written], dict[str, Any]]:
+) -> tuple[list[Written], str, dict[str, float]]:
     """Ask a server for the captions of all items, once more where an answer broke the rules.
 
-    Returns them with what they cost, by columns of USAGE. Raises ServiceError, BudgetReached,
-    YieldTooLow and Stopped.
+    Returns them with the model that answered, and what they cost: tokens and cost are of all
+    answers used, whenever they were paid. Raises ServiceError, BudgetReached, YieldTooLow and
+    Stopped.
     """
     # Imported here: the client takes a second, and the other back ends don't need it.
     from triptych.audio.captions.asking import Asker
@@ -148,7 +135,7 @@ def by_service(
     bad = [
         index
         for index, answered in enumerate(written)
-        if answered.rejected and not asker.answers[request(items[index]).key].withheld
+        if answered.rejected and not asker.answers[request(items[index]).key].missing
     ]
     if bad:
         logger.info("%d of %d answers broke the rules; asking again", len(bad), len(items))
@@ -156,8 +143,15 @@ def by_service(
     for index in bad:
         written[index] = chosen(items[index], 2)
     answers = asker.answers.values()
-    return written, {
-        "model": _answering_models([answer.model for answer in answers], settings["model"]),
+    models = sorted({answer.model or settings["model"] for answer in answers})
+    base = settings["model"].rsplit("/", 1)[-1].lower()  # versions stand behind it
+    if not all(model.rsplit("/", 1)[-1].lower().startswith(base) for model in models):
+        logger.warning(
+            "audio.captions.model %s was asked, and %s answered",
+            settings["model"],
+            ", ".join(models),
+        )
+    costs = {
         "requests": asker.requested,
         "cached": asker.cached,
         "repaired": sum(not written[index].rejected for index in bad),
@@ -165,18 +159,7 @@ def by_service(
         "output_tokens": sum(answer.output_tokens for answer in answers),
         "cost": round(asker.spent, 6),
     }
-
-
-def _answering_models(named: Iterable[str], asked: str) -> str:
-    """The models that answered, by their servers' words; a warning where they are others."""
-    names = sorted({name or asked for name in named}) or [asked]
-    base = asked.rsplit("/", 1)[-1].lower()  # versions stand behind it
-    others = [name for name in names if not name.rsplit("/", 1)[-1].lower().startswith(base)]
-    if others:
-        logger.warning(
-            "audio.captions.model %s was asked, and %s answered", asked, ", ".join(others)
-        )
-    return ", ".join(names)
+    return written, ", ".join(models), costs
 
 
 def check_yield(written: Sequence[Written], settings: Mapping[str, Any]) -> None:
@@ -207,9 +190,9 @@ def _report(written: Sequence[Written], count: int, rejected: StrPath) -> None:
     if good < (total := count * (len(written) - unpublished)):
         # What misses some begins with their number, and each of its lines stands there too.
         rules = Counter(
-            "without an answer" if WITHHELD in problem else problem.split(" (")[0]
+            "without an answer" if WITHOUT_ANSWER in problem else problem.split(" (")[0]
             for problem in problems
-            if WITHHELD in problem or not (problem == UNPUBLISHED or problem[0].isdigit())
+            if WITHOUT_ANSWER in problem or not (problem == UNPUBLISHED or problem[0].isdigit())
         )
         reasons = "; ".join(f"{number} {rule}" for rule, number in rules.most_common())
         logger.warning("%d of %d new captions are good (%s): %s", good, total, reasons, rejected)
@@ -236,20 +219,16 @@ def read_items(clips: StrPath, captions: StrPath, splits: Collection[str]) -> li
 def _write_tables(
     items: Sequence[Item], written: Sequence[Written], outputs: Mapping[str, StrPath]
 ) -> None:
-    def write(
-        name: str, columns: Sequence[str], rows: Callable[[Written], Iterable[tuple[Any, ...]]]
-    ) -> None:
-        table = [
-            (item.clip, item.position, *row)
-            for item, answered in zip(items, written, strict=True)
-            for row in rows(answered)
-        ]
-        write_csv(pd.DataFrame(table, columns=["clip", "position", *columns]), outputs[name])
-
-    numbered = ("variation", "caption")
-    write("variations", numbered, lambda answered: enumerate(answered.variations, start=1))
-    write("unfiltered", numbered, lambda answered: enumerate(answered.unfiltered, start=1))
-    write("rejected", ("problem", "answer"), lambda answered: map(astuple, answered.rejected))
+    rows: dict[str, list[tuple[Any, ...]]] = {"variations": [], "unfiltered": [], "rejected": []}
+    for item, answered in zip(items, written, strict=True):
+        key = (item.clip, item.position)
+        rows["variations"] += [(*key, *row) for row in enumerate(answered.variations, start=1)]
+        rows["unfiltered"] += [(*key, *row) for row in enumerate(answered.unfiltered, start=1)]
+        rows["rejected"] += [(*key, bad.problem, bad.answer) for bad in answered.rejected]
+    for name, table in rows.items():
+        columns = ("problem", "answer") if name == "rejected" else ("variation", "caption")
+        frame = pd.DataFrame(table, columns=["clip", "position", *columns])
+        write_csv(frame, outputs[name])
 
 
 def _write_example(
@@ -302,8 +281,8 @@ def read_published(path: StrPath) -> Captions:
         captions = {}
     if not captions:
         raise InputError(
-            f"{path} holds no records with path, caption and variations in JSON; expected is the "
-            "authors' variations.json. Delete it and run again."
+            f"{path} holds no records with path, caption and variations in JSON, as the "
+            "authors' variations.json does. Delete it and run again."
         )
     return captions
 
@@ -329,12 +308,10 @@ def published_captions(
         if (variations := published.get(key)) is None:
             written.append(Written(rejected=(Rejected(UNPUBLISHED, ""),)))
             continue
-        lines = parse_answer("\n\n".join(variations))
-        good, bad = sift([(line, None) for line in lines], item.caption, longest_words)
+        chosen = choose([("\n\n".join(variations), "stop")], item.caption, count, longest_words)
         # As its authors' code trains on them: a list as it stands, a text line by line.
-        listed = variations if len(variations) > 1 else lines
-        left_out = () if len(good) >= count else tuple(bad)
-        written.append(Written(tuple(good[:count]), left_out, tuple(listed[:count])))
+        listed = tuple(variations[:count]) if len(variations) > 1 else chosen.unfiltered
+        written.append(Written(chosen.variations, chosen.rejected[1:], listed))
     return written
 
 

@@ -57,7 +57,7 @@ def _clips(split: str, path: Path, sounds: dict[str, str]) -> Iterator[tuple[Cli
     original = {"youtube_id", "start_time", "caption"} <= columns
     if not original and ("file_name" not in columns or not numbered):
         raise InputError(
-            f"{path} has the columns {', '.join(table.columns)}; expected is AudioCaps' "
+            f"{path} has the columns {', '.join(table.columns)}; it needs AudioCaps' "
             "audiocap_id,youtube_id,start_time,caption or WavCaps' file_name,caption_1,..."
         )
     # Rows of one clip needn't stand together in the original layout.

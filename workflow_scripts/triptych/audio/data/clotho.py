@@ -79,12 +79,12 @@ def _labelled(folder: Path, split: str) -> Iterator[tuple[Clip, list[str]]]:
     rows = read_rows(source, METADATA).rows
     metadata = {row["file_name"]: row for row in rows}
     if len(metadata) < len(rows):
-        raise InputError(f"{source} names a file twice; expected is once")
+        raise InputError(f"{source} names a file twice; it may name each once")
     captions = read_rows(folder / f"clotho_captions_{split}.csv", ("file_name", *CAPTIONS)).rows
     if odd := sorted(metadata.keys() ^ {row["file_name"] for row in captions}):
         raise InputError(
             f"Clotho's captions and metadata of {split} differ in {len(odd)} clips, the first is "
-            f"{odd[0]!r}; expected is the same file names in both, blanks at their start included"
+            f"{odd[0]!r}; both must have the same file names, blanks at their start included"
         )
     for row in captions:
         name = row["file_name"]
@@ -113,6 +113,6 @@ def _seconds(start_end: str, path: Path) -> str:
     match = START_END.fullmatch(start_end)
     if match is None:
         raise InputError(
-            f"{path}: start_end_samples is {start_end!r}; expected is [start, end] or nothing"
+            f"{path}: start_end_samples is {start_end!r}; it may be [start, end] or nothing"
         )
     return f"{(int(match[2]) - int(match[1])) / SAMPLE_RATE:.3f}"

@@ -147,24 +147,17 @@ def readable(blocks: Iterable[np.ndarray], problems: list[str]) -> Iterator[np.n
 @contextmanager
 def opened(source: Source) -> Iterator["Sound"]:
     """The sound in a file that players choose. Raises AudioProblem for a file that holds none."""
-    if isinstance(source, ByteRange):
-        with _opened(source, "a shard's clip") as sound:
-            yield sound
-        return
-    if odd := not_a_file(source):
-        raise AudioProblem(f"{source}: {odd}")
+    name = "a shard's clip" if isinstance(source, ByteRange) else str(source)
     with ExitStack() as stack:
-        try:
-            stream = stack.enter_context(open(source, "rb"))
-        except FileNotFoundError:
-            raise AudioProblem(f"{source}: there is no such file") from None
-        except IsADirectoryError:
-            raise AudioProblem(f"{source}: a folder, where a sound file is expected") from None
-        except OSError as error:
-            raise AudioProblem(f"{source}: {_words(error)}") from error
-        size = os.fstat(stream.fileno()).st_size
-        with _opened(ByteRange(stream, 0, size), str(source)) as sound:
-            yield sound
+        if not isinstance(source, ByteRange):
+            if odd := not_a_file(source):
+                raise AudioProblem(f"{name}: {odd}")
+            try:
+                stream = stack.enter_context(open(source, "rb"))
+            except OSError as error:
+                raise AudioProblem(f"{name}: {_words(error)}") from error
+            source = ByteRange(stream, 0, os.fstat(stream.fileno()).st_size)
+        yield stack.enter_context(_opened(source, name))
 
 
 @contextmanager
@@ -331,7 +324,6 @@ class Sound:
                 position = begin + channels.shape[1]
 
     def _numbers(self, channels: np.ndarray) -> np.ndarray:
-        """The samples, silence where they are no numbers."""
         if (finite := np.isfinite(channels)).all():
             return channels
         if not self._told_numbers:

@@ -61,7 +61,6 @@ def download_part(
 
 
 def _archives(repository: str, revision: str, part: str, room: Path) -> dict[str, HubFile]:
-    """The archives of a part by name, as the hub lists them."""
     files = list_hub("datasets", repository, revision, room, f"{ARCHIVES}/{part}")
     return {PurePosixPath(file.path).name: file for file in files if file.sha256 is not None}
 

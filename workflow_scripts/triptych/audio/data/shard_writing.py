@@ -17,7 +17,7 @@ import pandas as pd
 from triptych.audio.data.audio_sources import AudioSource, move_folder
 from triptych.audio.data.audiocaps import DATASET, EXCERPT_SECONDS, LONGEST_SECONDS, START
 from triptych.audio.data.decoding import SAMPLE_RATE, AudioProblem
-from triptych.audio.data.shard_files import KINDS, append_clip
+from triptych.audio.data.shards import KINDS, append_clip
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path, clear_partial, set_aside, write_csv
 from triptych.core.progress import Progress
@@ -80,7 +80,6 @@ def _resume(room: Path, fingerprint: str) -> Path:
 def _convert(
     clips: pd.DataFrame, audio: AudioSource, kind: str, folder: Path, threads: int
 ) -> None:
-    """Convert the groups that `folder` lacks."""
     starts = clips[START] if START in clips else [""] * len(clips)
     rows = list(zip(clips["clip"], clips["path"], starts, strict=True))
     groups = {

@@ -41,19 +41,15 @@ class ByteRange(io.RawIOBase):
 
     @property
     def size(self) -> int:
-        """How many bytes there are."""
         return self._size
 
     def part(self, offset: int, size: int) -> "ByteRange":
-        """A range within this one."""
         return ByteRange(self._stream, self._offset + offset, size)
 
     def readable(self) -> bool:
-        """Always."""
         return True
 
     def seekable(self) -> bool:
-        """Always."""
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]

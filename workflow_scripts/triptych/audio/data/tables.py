@@ -64,7 +64,7 @@ def make_tables(
     for clip, texts in captioned:
         name = f"{clip['dataset']}/{clip['split']}/{clip['file_name']}"
         if name in clips:
-            raise InputError(f"{where}: {name!r} is listed twice; expected is once in a split")
+            raise InputError(f"{where}: {name!r} is listed twice; a split may list a clip once")
         if not all(text.strip() for text in texts):
             raise InputError(f"{where}: a caption of {name!r} is empty; correct it or take it out")
         clips[name] = {**unknown, **clip, "clip": name}
@@ -95,7 +95,7 @@ def read_rows(path: str | Path, required: Sequence[str] = ()) -> Rows:
         content = Path(path).read_bytes()
     except (FileNotFoundError, IsADirectoryError) as error:
         what = "missing" if isinstance(error, FileNotFoundError) else "a folder"
-        raise InputError(f"{path} is {what}; expected is a CSV file there") from None
+        raise InputError(f"{path} is {what}, where a CSV file must be") from None
     text = _decoded(content).replace("\0", "")
     first = re.split(r"[\r\n]", text, maxsplit=1)[0]
     stated = re.fullmatch(r"\"?sep=(.)\"?", first)  # a spreadsheet's own line
@@ -126,7 +126,7 @@ def read_rows(path: str | Path, required: Sequence[str] = ()) -> Rows:
         raise InputError(f"{path}: its first line must name the columns, each once")
     if missing := [column for column in required if column not in header]:
         raise InputError(
-            f"{path} has the columns {', '.join(header)}; expected is also {', '.join(missing)}"
+            f"{path} has the columns {', '.join(header)}; it lacks {', '.join(missing)}"
         )
     return found
 

@@ -13,7 +13,6 @@ from typing import Any
 
 
 def encoder_names(package: str) -> list[str]:
-    """The modules of a package of encoders."""
     return sorted(module.name for module in pkgutil.iter_modules(import_module(package).__path__))
 
 

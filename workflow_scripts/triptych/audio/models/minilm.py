@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from triptych.audio.models.sentence_encoders import FILES
+from triptych.audio.models.sentences import Transformer
 from triptych.audio.models.text_files import read_config
-from triptych.audio.models.transformer import Transformer
 from triptych.core.packages import entry_of, obtain
 
 ARCHIVE = "all_minilm_l6_v2/model.zip"

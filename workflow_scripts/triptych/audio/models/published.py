@@ -131,7 +131,7 @@ def read_lightning(path: StrPath) -> dict[str, Tensor]:
     except Exception as error:  # torch raises many kinds for a damaged file
         raise InputError(
             f"{path}: no checkpoint of PyTorch Lightning ({type(error).__name__}: {error}); "
-            "expected is a file of tensors under state_dict. Open the address in "
+            "it is a file of tensors under state_dict. Open the address in "
             "resources/sources.yaml in a browser to see what is there now"
         ) from error
 

@@ -29,7 +29,7 @@ from triptych.core.weights import save_weights
 
 
 @dataclass(frozen=True)
-class Draws:
+class Augmentation:
     """One training step's random decisions on the audio side, the same for its whole batch."""
 
     band: Band | None = None
@@ -37,7 +37,9 @@ class Draws:
     patchout: Any = None  # drawn by the audio encoder's settings
 
 
-def draw(settings: ModelSettings, training: TrainingSettings, generator: torch.Generator) -> Draws:
+def draw_augmentation(
+    settings: ModelSettings, training: TrainingSettings, generator: torch.Generator
+) -> Augmentation:
     """Decide for one step; `generator` lives on the CPU."""
     band, masks, patchout = None, None, None
     if training.band_jitter:
@@ -47,7 +49,7 @@ def draw(settings: ModelSettings, training: TrainingSettings, generator: torch.G
         masks = draw_masks(settings.segment_frames, widest, generator)
     if training.patchout:
         patchout = settings.audio.draw(settings.segment_frames, generator)
-    return Draws(band, masks, patchout)
+    return Augmentation(band, masks, patchout)
 
 
 def segments_with_audio(
@@ -93,7 +95,7 @@ class RetrievalModel(nn.Module):
         )
 
     def embed_audio(
-        self, recordings: Tensor, lengths: Tensor | Sequence[int], draws: Draws | None = None
+        self, recordings: Tensor, lengths: Tensor | Sequence[int], draws: Augmentation | None = None
     ) -> Tensor:
         """Recordings to unit vectors [B, projection], float32: of the mean over a recording's
         segments.
@@ -103,7 +105,7 @@ class RetrievalModel(nn.Module):
         segments of each that are real (best on the CPU). draws: of a training step; None in
         evaluation.
         """
-        draws = draws or Draws()
+        draws = draws or Augmentation()
         counted = lengths.tolist() if isinstance(lengths, Tensor) else list(lengths)
         if recordings.ndim == 2:
             segments, owners = segments_with_audio(

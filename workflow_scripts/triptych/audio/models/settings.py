@@ -43,7 +43,6 @@ class ModelSettings:
 
     @property
     def segment_frames(self) -> int:
-        """Frames of a segment's spectrogram."""
         return frames_of(self.segment_samples)
 
     @classmethod
@@ -69,12 +68,10 @@ class ModelSettings:
             raise ValueError(f": {error}") from error
 
     def to_table(self) -> dict[str, Any]:
-        """The settings as JSON can hold them."""
         return {**asdict(self), "audio": to_table(self.audio)}
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any]) -> "ModelSettings":
-        """The settings that `to_table` wrote."""
         values = {**table, "audio": from_table(table["audio"])}
         return cls(**values)
 

@@ -62,6 +62,5 @@ class ClusterResamples:
         ]
 
     def _means(self, sample: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The mean of each resample."""
         sums = np.bincount(self._cluster, weights=sample, minlength=len(self._sizes))
         return np.asarray((self._times @ sums) / (self._times @ self._sizes))

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import pandas as pd
 
 from triptych.audio.data.shards import ClipStore
+from triptych.audio.embedding import embed_split
 from triptych.audio.models.retrieval import load_model
 from triptych.audio.scoring.metrics import similarities
 from triptych.audio.scoring.questions import ask
 from triptych.audio.training.corpus import Queries
-from triptych.audio.training.runs import embed_splits
 from triptych.core.device import choose_device
 from triptych.core.errors import InputError
 
@@ -52,8 +52,8 @@ def score_models(
     rows = []
     for name, folder in models.items():
         model = load_model(folder, chosen)
-        splits = embed_splits(model, {SPLIT: queries}, store, chosen, longest_seconds, "float32")
-        questions = ask(SPLIT, splits[SPLIT])
-        matrix = similarities(splits[SPLIT].text, splits[SPLIT].audio)
+        split = embed_split(model, queries, store, chosen, longest_seconds, "float32")
+        questions = ask(SPLIT, split)
+        matrix = similarities(split.text, split.audio)
         rows += [{"checkpoint": name, **row} for row in questions.measure(matrix)]
     return pd.DataFrame(rows)

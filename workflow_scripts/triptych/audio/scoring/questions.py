@@ -44,7 +44,6 @@ class Questions:
 
     @cached_property
     def resamples(self) -> dict[str, ClusterResamples]:
-        """Bootstrap weights of each subset."""
         return {
             subset: ClusterResamples(self.clips[self.columns[rows]])
             for subset, rows in self.subsets.items()

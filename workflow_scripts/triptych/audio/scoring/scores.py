@@ -132,7 +132,6 @@ class _Pool:
         ]
 
     def compared(self) -> list[dict[str, Any]]:
-        """Rows of `subset_rows`, best first."""
         validation, evaluation = (self._precisions[name] for name in SPLITS)
         resamples = ClusterResamples(self._clips)
         rows = subset_rows(self.corpus, self._sets, validation, evaluation, resamples)

@@ -24,6 +24,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from triptych.audio.data.decoding import SAMPLE_RATE
 from triptych.audio.data.shards import Store
+from triptych.audio.training.settings import TrainingSettings
 from triptych.core.errors import InputError
 from triptych.core.stopping import SIGNALS, interruptible
 
@@ -65,27 +66,22 @@ class Batches(Dataset[Batch]):
     """
 
     def __init__(
-        self,
-        pairs: Sequence[Pair],
-        store: Store,
-        batch: int,
-        swap: float,
-        longest_seconds: float,
-        seed: int,
+        self, pairs: Sequence[Pair], store: Store, settings: TrainingSettings, seed: int
     ) -> None:
-        if len(pairs) < batch:
+        self._batch, self._swap, self._seed = settings.batch, settings.swap, seed
+        if len(pairs) < self._batch:
             raise InputError(
-                f"{len(pairs)} pairs of a clip and a caption are fewer than one batch of {batch}; "
-                "give more clips, or lower the batch"
+                f"{len(pairs)} pairs of a clip and a caption are fewer than one batch of "
+                f"{self._batch}; give more clips, or lower the batch"
             )
-        self.pairs, self._store, self._batch, self._swap = pairs, store, batch, swap
-        self._longest, self._seed = round(longest_seconds * SAMPLE_RATE), seed
-        self.steps_per_epoch = len(pairs) // batch
+        self.pairs, self.store = pairs, store
+        self._longest = round(settings.longest_seconds * SAMPLE_RATE)
+        self.steps_per_epoch = len(pairs) // self._batch
 
     @property
     def largest_bytes(self) -> int:
         """Bytes of a batch's recordings, all as long as the longest."""
-        frames = max(self._store.frames(pair.clip) for pair in self.pairs)
+        frames = max(self.store.frames(pair.clip) for pair in self.pairs)
         return self._batch * min(frames, self._longest) * np.dtype(np.float32).itemsize
 
     def __getitem__(self, step: int) -> Batch:
@@ -98,8 +94,8 @@ class Batches(Dataset[Batch]):
         return Batch(recordings, lengths, captions, torch.from_numpy(chosen.copy()))
 
     def _read(self, pair: Pair, epoch: int) -> NDArray[np.float32]:
-        start, frames = crop(self._store.frames(pair.clip), self._longest, self._seed, epoch, pair)
-        return self._store.read(pair.clip, start, frames)
+        start, frames = crop(self.store.frames(pair.clip), self._longest, self._seed, epoch, pair)
+        return self.store.read(pair.clip, start, frames)
 
 
 def stacked(recordings: Sequence[NDArray[np.float32]]) -> tuple[Tensor, Tensor]:

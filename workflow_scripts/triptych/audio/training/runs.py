@@ -9,27 +9,21 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from triptych.audio.data.shards import ClipStore, Store
-from triptych.audio.embedding import embed_captions, embed_clips
+from triptych.audio.embedding import embed_split
 from triptych.audio.embedding_files import Split, write_embeddings
-from triptych.audio.models.retrieval import RetrievalModel, draw, save_model
-from triptych.audio.scoring.metrics import columns_of, mean_average_precision, similarities
-from triptych.audio.training.batches import Batches, Pair
-from triptych.audio.training.corpus import Corpus, Queries
-from triptych.audio.training.curves import shown_in
-from triptych.audio.training.losses import nt_xent, same_audio
+from triptych.audio.models.mel import LogMel
+from triptych.audio.models.retrieval import RetrievalModel, save_model, segments_with_audio
+from triptych.audio.training.batches import Batches
+from triptych.audio.training.corpus import Corpus
 from triptych.audio.training.settings import MACHINE, TrainingSettings, kind_of_work
-from triptych.audio.training.spectrograms import Spectrograms
-from triptych.audio.training.trainer import Task, Trained, Validation, train
-from triptych.audio.training.update import Objective
+from triptych.audio.training.trainer import Task, Trained, train
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import choose_device, choose_precision
-from triptych.core.files import write_csv
+from triptych.core.files import remove_partial, write_csv
 from triptych.core.provenance import Fingerprint, fingerprint
 from triptych.core.stopping import Stop
 
@@ -42,7 +36,7 @@ Run = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Plan:
+class JobSettings:
     """Settings that the runs of one job share.
 
     start: a model as its training begins, of a seed; datasets: trained on, None for all; targets:
@@ -64,7 +58,7 @@ class Plan:
 def train_runs(
     runs: Sequence[Run],
     folders: Sequence[StrPath],
-    plan: Plan,
+    job: JobSettings,
     device: str,
     checkpoint: StrPath,
     made_from: Fingerprint,
@@ -76,20 +70,20 @@ def train_runs(
     and the run's own keys. A folder gets model.safetensors, model.json, tokenizer.json, history.csv
     and embeddings.npz. Raises Stopped after saving when `stop` asks.
     """
-    clips, chosen = ClipStore(plan.corpus.shards), choose_device(device)
+    clips, chosen = ClipStore(job.corpus.shards), choose_device(device)
     spectrograms = cache(partial(Spectrograms, clips))
     # Epochs hear the same. A GPU computes it quicker than it is moved; readers share no memory.
-    unchanging = not (plan.training.band_jitter or plan.training.workers or chosen.type != "cpu")
+    unchanging = not (job.training.band_jitter or job.training.workers or chosen.type != "cpu")
     for run, folder in zip(runs, folders, strict=True):
-        model = plan.start(int(run["seed"])).to(chosen)
+        model = job.start(int(run["seed"])).to(chosen)
         work = kind_of_work(model.settings.audio.dim)
-        precision = choose_precision(plan.training.precision, chosen, work)
+        precision = choose_precision(job.training.precision, chosen, work)
         of_run = made_from.with_values(run=dict(run), precision=precision)
         _train_run(
             model,
             run,
             Path(folder),
-            replace(plan, training=replace(plan.training, precision=precision)),
+            replace(job, training=replace(job.training, precision=precision)),
             store=spectrograms(model.settings.segment_samples) if unchanging else clips,
             device=chosen,
             checkpoint=Checkpoint(Path(checkpoint) / Path(run["folder"]).name, of_run),
@@ -122,73 +116,47 @@ def _train_run(
     model: RetrievalModel,
     run: Run,
     folder: Path,
-    plan: Plan,
+    job: JobSettings,
     *,
     store: Store,
     device: torch.device,
     checkpoint: Checkpoint,
     stop: Stop,
 ) -> None:
-    corpus, settings, seed = plan.corpus, plan.training, int(run["seed"])
-    pairs = corpus.pairs(plan.datasets, run["captions"])
-    splits = corpus.splits()
-    embed = partial(
-        embed_splits,
-        store=store,
-        device=device,
-        longest_seconds=settings.longest_seconds,
-        precision=settings.precision,
-    )
-
-    def validate() -> Validation:
-        split = embed(model, {"": splits["validation"]})[""]
-        return figures(split, model.temperature, settings.batch)
-
-    batches = Batches(pairs, store, settings.batch, settings.swap, settings.longest_seconds, seed)
-    task = Task(
-        model,
-        batches,
-        objective=contrastive(model, pairs, plan.targets),
-        draw=partial(draw, model.settings, settings),
-        validate=validate if "validation" in splits else None,
-        settings=settings,
-        seed=seed,
-    )
-    if plan.shown is not None:
-        task = replace(task, show=shown_in(plan.shown, Path(run["folder"]).name))
+    settings, seed, shown = job.training, int(run["seed"]), None
+    if job.shown is not None:
+        shown = Path(job.shown, Path(run["folder"]).name)
+        for suffix in (".csv", ".png"):
+            remove_partial(Path(f"{shown}{suffix}"))
+    pairs, splits = job.corpus.pairs(job.datasets, run["captions"]), job.corpus.splits()
+    batches = Batches(pairs, store, settings, seed)
+    task = Task(model, batches, settings, seed, job.targets, splits.get("validation"), shown)
     trained = train(task, run["run"], device, checkpoint, stop)
+
+    def embed(model: RetrievalModel) -> dict[str, Split]:
+        longest, precision = settings.longest_seconds, settings.precision
+        return {
+            name: embed_split(model, split, store, device, longest, precision)
+            for name, split in splits.items()
+        }
+
     with _whole_folder(folder) as unfinished:
-        if plan.untrained:
-            untrained = embed(plan.start(seed).to(device), splits)
+        if job.untrained:
+            untrained = embed(job.start(seed).to(device))
             write_embeddings(unfinished / "untrained" / "embeddings.npz", untrained)
         model.load_state_dict(trained.weights)
-        write_embeddings(unfinished / "embeddings.npz", embed(model, splits))
-        _write_model(model, trained, run, plan, unfinished)
-
-
-def contrastive(
-    model: RetrievalModel, pairs: Sequence[Pair], targets: Literal["identity", "same_audio"]
-) -> Objective:
-    """NT-Xent on a batch, with the report's or its code's idea of what matches."""
-    clips = torch.from_numpy(np.unique([pair.clip for pair in pairs], return_inverse=True)[1])
-
-    def objective(audio: Tensor, text: Tensor, chosen: Tensor) -> Tensor:
-        positives = None
-        if targets == "same_audio":
-            positives = same_audio(clips[chosen]).to(audio.device)
-        return nt_xent(audio, text, model.temperature, positives)
-
-    return objective
+        write_embeddings(unfinished / "embeddings.npz", embed(model))
+        _write_model(model, trained, run, job, unfinished)
 
 
 def _write_model(
-    model: RetrievalModel, trained: Trained, run: Run, plan: Plan, folder: Path
+    model: RetrievalModel, trained: Trained, run: Run, job: JobSettings, folder: Path
 ) -> None:
     chosen = trained.history[trained.history["chosen"] == 1].iloc[0]
     about = {
         "run": dict(run),
-        "training": {k: v for k, v in asdict(plan.training).items() if k not in MACHINE},
-        "sources": dict(plan.sources),
+        "training": {k: v for k, v in asdict(job.training).items() if k not in MACHINE},
+        "sources": dict(job.sources),
         "epoch": int(chosen["epoch"]),
         "step": int(chosen["step"]),
     }
@@ -213,53 +181,35 @@ def _whole_folder(folder: Path) -> Iterator[Path]:
         shutil.rmtree(unfinished, ignore_errors=True)
 
 
-def embed_splits(
-    model: RetrievalModel,
-    splits: Mapping[str, Queries],
-    store: Store,
-    device: torch.device,
-    longest_seconds: float,
-    precision: str,
-) -> dict[str, Split]:
-    """Embeddings of all clips (their first `longest_seconds`) and captions of some splits, in
-    order.
+ROOM = 512 * 2**20
+"""Bytes of spectrograms that a job keeps: nearly three hours of sound."""
+
+
+class Spectrograms:
+    """A store of what a model hears: the log-mel spectrograms of a clip's segments.
+
+    Those of whole clips are kept as long as they take at most `room` bytes; all others are computed
+    whenever they are read. samples: of a segment.
     """
-    return {
-        name: Split(
-            np.array(split.clips, np.str_),
-            embed_clips(model, store, split.clips, device, precision, longest_seconds),
-            np.array(split.captions, np.str_),
-            np.array(split.query_clips, np.str_),
-            embed_captions(model, split.captions, device, precision),
-        )
-        for name, split in splits.items()
-    }
 
+    def __init__(self, store: Store, samples: int, room: int = ROOM) -> None:
+        self._store, self._samples, self._room = store, samples, room
+        self._front = LogMel()
+        self._kept: dict[str, NDArray[np.float32]] = {}
 
-def figures(split: Split, temperature: torch.Tensor, batch: int) -> Validation:
-    """mAP@10 as published, and the loss of batches like those of the training.
+    def frames(self, clip: str) -> int:
+        """Length of a clip in samples."""
+        return self._store.frames(clip)
 
-    Each holds `batch` clips in their order, with the first caption of each, then with the second,
-    and so on; the incomplete batch at the end is left out unless it is the only one.
-    """
-    columns = columns_of(split.query_clips.tolist(), split.clips.tolist())
-    map_at_10 = mean_average_precision(similarities(split.text, split.audio), columns)
-    audio, text = torch.from_numpy(split.audio), torch.from_numpy(split.text)
-    losses = [
-        nt_xent(audio[columns[rows]], text[rows], temperature.detach().cpu())
-        for rows in loss_batches(columns, batch)
-    ]
-    return Validation(float(torch.stack(losses).mean()), map_at_10)
-
-
-def loss_batches(columns: NDArray[np.int64], batch: int) -> list[NDArray[np.int64]]:
-    """Queries, by their numbers, in batches of distinct clips; columns: the clip of each query."""
-    order = np.argsort(columns, kind="stable")
-    number = pd.Series(columns[order]).groupby(columns[order]).cumcount().to_numpy()
-    rounds = [order[number == n] for n in range(int(number.max()) + 1)]
-    return [
-        rows
-        for queries in rounds
-        for rows in np.split(queries, range(batch, len(queries), batch))
-        if len(rows) == min(batch, len(queries))
-    ]
+    def read(self, clip: str, start: int = 0, frames: int | None = None) -> NDArray[np.float32]:
+        """Log-mel spectrograms [segments, MELS, frames] of a clip or a part, not to be changed."""
+        whole = start == 0 and frames in (None, self.frames(clip))
+        if whole and clip in self._kept:
+            return self._kept[clip]
+        waveform = torch.from_numpy(self._store.read(clip, start, frames))
+        segments, _ = segments_with_audio(waveform[None], [len(waveform)], self._samples)
+        mel = self._front.logarithm(segments).numpy()
+        if whole and mel.nbytes <= self._room:
+            self._kept[clip] = mel
+            self._room -= mel.nbytes
+        return mel

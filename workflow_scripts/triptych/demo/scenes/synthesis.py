@@ -28,7 +28,7 @@ import numpy as np
 import pandas as pd
 import soxr
 
-from triptych.audio.data.shard_files import write_sound
+from triptych.audio.data.shards import write_sound
 from triptych.core.files import partial_prefix, remove_partial, write_csv
 from triptych.demo.scenes.catalogue import (
     CLOTHO,

@@ -71,7 +71,6 @@ def audio_encoder(entry: Mapping[str, Any]) -> AudioEncoder:
 
 
 def to_table(encoder: AudioEncoder) -> dict[str, Any]:
-    """Settings as JSON can hold them."""
     return {"class": class_name(encoder), **asdict(encoder)}
 
 

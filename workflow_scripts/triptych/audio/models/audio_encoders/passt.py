@@ -57,7 +57,6 @@ class Settings(AudioEncoder):
         return rows, columns
 
     def network(self) -> "nn.Module":
-        """PaSST."""
         from triptych.audio.models.passt import Passt
 
         return Passt(self)
@@ -84,14 +83,12 @@ class Settings(AudioEncoder):
         return replace(self, classes=AUDIOSET)
 
     def load(self, network: "nn.Module", path: Any) -> None:
-        """Load the weights that `passt_files.convert_passt` wrote."""
         from triptych.audio.models.passt import load_passt
 
         load_passt(network, path, self)
 
     @property
     def overlap(self) -> bool:
-        """Whether patches overlap."""
         return min(self.stride) < PATCH
 
 

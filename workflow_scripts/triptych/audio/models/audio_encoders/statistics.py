@@ -18,7 +18,6 @@ class Settings(AudioEncoder):
     ignores_gain = True
 
     def network(self) -> "nn.Module":
-        """The statistics and the layers."""
         from triptych.audio.models.statistics import Statistics
 
         return Statistics(self.dim, self.width)

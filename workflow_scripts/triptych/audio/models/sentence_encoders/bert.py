@@ -27,8 +27,7 @@ class Settings(SentenceSettings):
 
     @staticmethod
     def network(config: Mapping[str, Any], dropout: float) -> "nn.Module":
-        """A model of the transformers library."""
-        from triptych.audio.models.transformer import Transformer
+        from triptych.audio.models.sentences import Transformer
 
         return Transformer.from_config(config, dropout)
 

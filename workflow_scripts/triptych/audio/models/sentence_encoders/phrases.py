@@ -22,7 +22,6 @@ class Settings(SentenceSettings):
 
     @staticmethod
     def network(config: Mapping[str, Any], dropout: float) -> "nn.Module":
-        """A softmax over phrases."""
         from triptych.audio.models.minilm import Phrases
 
         return Phrases(config)
