@@ -24,8 +24,7 @@ from triptych.rl.pruning.stack import prune
 from triptych.rl.tasks.sweep import DEFAULT
 from triptych.rl.tasks.task import ASSUMED, SIZES
 from triptych.rl.tasks.transitions import Transitions
-from triptych.rl.training.learner import Learner, StepSettings
-from triptych.rl.training.train import update_stepper
+from triptych.rl.training.learner import Learner, StepSettings, update_stepper
 
 logger = logging.getLogger(__name__)
 

@@ -28,8 +28,7 @@ from triptych.rl.pruning.stack import PrunedStack
 from triptych.rl.tasks.task import task_named
 from triptych.rl.tasks.transitions import Transitions
 from triptych.rl.training.learner import StepSettings
-from triptych.rl.training.state import TrainingSettings
-from triptych.rl.training.train import train
+from triptych.rl.training.train import TrainingSettings, train
 from triptych.style.network import training as style_training
 from triptych.style.network.architecture import Architecture
 from triptych.style.network.initial_weights import initial_network

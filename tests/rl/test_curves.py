@@ -14,8 +14,7 @@ from triptych.rl.networks.sampling import DeviceData
 from triptych.rl.pruning.stack import PrunedStack
 from triptych.rl.tasks.task import task_named
 from triptych.rl.training.curves import draw_curves
-from triptych.rl.training.state import TrainingSettings
-from triptych.rl.training.train import train
+from triptych.rl.training.train import TrainingSettings, train
 
 
 def test_scores_so_far_are_a_picture_that_a_resumed_training_draws_again(

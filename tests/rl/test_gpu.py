@@ -5,8 +5,7 @@ import torch
 from stacks import IQL, TD3_BC
 
 from triptych.rl.networks.sampling import DeviceData, Draws
-from triptych.rl.training.learner import Learner, StepSettings
-from triptych.rl.training.train import update_stepper
+from triptych.rl.training.learner import Learner, StepSettings, update_stepper
 
 pytestmark = [
     pytest.mark.gpu,

@@ -16,8 +16,7 @@ from triptych.rl.pruning.stack import PrunedStack
 from triptych.rl.tasks.task import task_named
 from triptych.rl.training.learner import SPARSE_DENSITY, Learner, sparse_runs
 from triptych.rl.training.speed import update_times
-from triptych.rl.training.state import TrainingSettings
-from triptych.rl.training.train import train
+from triptych.rl.training.train import TrainingSettings, train
 
 SEEDS = [0, 1, 0]
 

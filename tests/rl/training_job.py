@@ -18,8 +18,7 @@ from triptych.rl.pruning.stack import prune_stack, write_masks
 from triptych.rl.tasks.task import task_named
 from triptych.rl.tasks.transitions import Transitions
 from triptych.rl.training.learner import StepSettings, sparse_runs
-from triptych.rl.training.state import TrainingSettings
-from triptych.rl.training.train import acting_settings, train
+from triptych.rl.training.train import TrainingSettings, acting_settings, train
 
 logging.basicConfig(stream=sys.stdout, level=logging.INFO)
 torch.set_num_threads(1)

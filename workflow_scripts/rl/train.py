@@ -20,8 +20,7 @@ from triptych.rl.tasks.task import task_from
 from triptych.rl.tasks.transitions import read_horizon, read_transitions
 from triptych.rl.training.curves import draw_curves
 from triptych.rl.training.learner import StepSettings, sparse_runs
-from triptych.rl.training.state import TrainingSettings
-from triptych.rl.training.train import acting_settings, train
+from triptych.rl.training.train import TrainingSettings, acting_settings, train
 
 with job(snakemake):
     params, output, training = snakemake.params, snakemake.output, snakemake.params.training

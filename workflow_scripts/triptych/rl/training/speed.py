@@ -14,8 +14,7 @@ from triptych.rl.algorithms.bcq import Bcq
 from triptych.rl.networks.sampling import DeviceData, Draws
 from triptych.rl.networks.stacked import Parameters
 from triptych.rl.tasks.transitions import Transitions
-from triptych.rl.training.learner import Learner, StepSettings
-from triptych.rl.training.train import update_stepper
+from triptych.rl.training.learner import Learner, StepSettings, update_stepper
 
 logger = logging.getLogger(__name__)
 
