@@ -19,7 +19,7 @@ import tiny_retrieval as audio
 from stops import Never
 
 from triptych.core.checkpoint import Checkpoint
-from triptych.core.job import job
+from triptych.core.job import job, settings_from
 from triptych.rl.acting.evaluation import EvaluationSettings
 from triptych.rl.algorithms.bcq import Bcq
 from triptych.rl.networks.algorithm import Widths, algorithm_class
@@ -73,7 +73,7 @@ def train_stack(folder, stop=None, learning_rate=1e-3, broken=None):
             for s in SEEDS
         ]
     )
-    algorithms = tuple(algorithm_class(name).from_table(BCQ) for name in ("BCQ", "BC"))
+    algorithms = tuple(settings_from(algorithm_class(name), BCQ) for name in ("BCQ", "BC"))
     parameters = Bcq.initialise(WIDTHS, 11, 3, SEEDS)
     if broken is not None:
         parameters["vae.d3.bias"][broken] = torch.nan

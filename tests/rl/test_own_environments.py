@@ -121,8 +121,8 @@ def test_a_reward_that_is_nan_in_an_evaluation_is_the_environments_fault(tmp_pat
 def evaluated(settings):
     """One policy's evaluation."""
     table = {"alpha": 2.5, "policy_noise": 0.2, "noise_clip": 0.5, "discount": 0.99}
-    algorithm = Td3Bc.from_table(table | {"policy_freq": 2})
-    widths = Widths.from_table({"actor": [4, 4], "critic": [4, 4], "vae": 4})
+    algorithm = Td3Bc(**table, policy_freq=2)
+    widths = Widths((4, 4), (4, 4), 4)
     return evaluate(algorithm, Td3Bc.initialise(widths, 2, 1, [0]), [0], settings, 1, True)
 
 

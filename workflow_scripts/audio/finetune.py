@@ -5,7 +5,7 @@ from pathlib import Path
 from triptych.audio.models.retrieval import load_model
 from triptych.audio.training.corpus import Corpus
 from triptych.audio.training.runs import Plan, result_fingerprint, train_runs
-from triptych.audio.training.settings import TrainingSettings
+from triptych.audio.training.settings import training_settings
 from triptych.core.job import job
 from triptych.core.stopping import StopRequest, scheduler_limit
 
@@ -14,7 +14,7 @@ with job(snakemake):
     plan = Plan(
         Corpus(files.manifest, files.captions, files.shards, files.queries, files.variations),
         lambda seed: load_model(files.pretrained),
-        TrainingSettings.from_table(
+        training_settings(
             {
                 **params.training,
                 "workers": snakemake.resources.workers,

@@ -1,6 +1,6 @@
 """Roll-outs of K policies, all in lock-step."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,14 +30,6 @@ class EvaluationSettings:
     seed: int  # of the episodes, beside each run's own
     task: Task
     horizon: int = HORIZON  # of an environment without a time limit
-
-    @classmethod
-    def from_table(
-        cls, table: Mapping[str, Any], task: Task, horizon: int = HORIZON
-    ) -> "EvaluationSettings":
-        """Settings of the config's `rl.evaluation`."""
-        settings = {key: value for key, value in table.items() if key != "every"}
-        return cls(**settings, task=task, horizon=horizon)
 
 
 @torch.no_grad()

@@ -1,6 +1,6 @@
 """BCQ (Fujimoto et al. 2019), after sfujim/BCQ (continuous_BCQ/BCQ.py) line by line."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
 
@@ -38,7 +38,7 @@ class Bcq(Algorithm):
 
     discount: float  # 0.99
     phi: float  # 0.05, reach of the perturbation
-    lmbda: float  # 0.75, weight of the smaller of the twin targets
+    lmbda: float = field(metadata={"key": "lambda"})  # 0.75, weight of the smaller twin target
     target_samples: int  # 10 sampled actions in the critic's target
 
     name = NAME
