@@ -68,7 +68,7 @@ def check_tasks(tables: Tables, d4rl_files: Collection[str]) -> None:
 def check(config: Mapping[str, Any], runs: Sequence[Run], d4rl_files: Collection[str]) -> None:
     """Raise ConfigError naming the first key whose value contradicts others.
 
-    config: the section `rl`. runs: as `runs_of` returns them.
+    config: the section `rl`. runs: of the stacks (`stacks_of`).
     """
     check_tasks(config["tasks"], d4rl_files)
     _check_percent("rl.shown_sparsity", config["shown_sparsity"])
