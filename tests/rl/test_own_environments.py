@@ -1,9 +1,6 @@
 """Environments of the user's own: tried before a training, and held against their recordings."""
 
 import fcntl
-import shutil
-import subprocess
-import sys
 
 import gymnasium
 import h5py
@@ -283,46 +280,19 @@ def test_an_environment_whose_seed_changes_nothing_is_told(caplog):
     try_environment(task())
     assert not caplog.text
     try_environment(task(observation=lambda: np.random.default_rng().normal(size=2)))
-    assert "mine: two resets with one seed differ" in caplog.text
+    assert "mine: two episodes with one seed and the same actions differ from step 0" in caplog.text
 
 
-def linked(folder, made):
-    with h5py.File(folder / "mine.hdf5", "w") as stream:
-        for key in made:
-            stream[key] = h5py.ExternalLink("plain.hdf5", f"/{key}")
-
-
-def virtual(folder, made):
-    with h5py.File(folder / "mine.hdf5", "w") as stream:
-        for key, value in made.items():
-            layout = h5py.VirtualLayout(value.shape, value.dtype)
-            layout[:] = h5py.VirtualSource("plain.hdf5", key, value.shape)
-            stream.create_virtual_dataset(key, layout)
-
-
-@pytest.mark.parametrize("make", [linked, virtual])
-def test_data_in_other_files_are_read_or_missed_by_name(tmp_path, make):
-    made = columns([30] * 300)
-    expected = prepared(written(tmp_path / "plain.hdf5", made))
-    make(tmp_path, made)
-    for key, values in vars(prepared(tmp_path / "mine.hdf5")).items():
-        np.testing.assert_array_equal(values, getattr(expected, key))
-    (tmp_path / "plain.hdf5").unlink()
-    with pytest.raises(DatasetError, match=r"observations: expected .* found .*plain\.hdf5\. Put"):
-        prepared(tmp_path / "mine.hdf5")
-
-
-def test_a_virtual_dataset_with_gaps_is_refused(tmp_path):
-    made = columns([30] * 3)
-    written(tmp_path / "plain.hdf5", made)
-    shutil.copy(tmp_path / "plain.hdf5", tmp_path / "mine.hdf5")
-    with h5py.File(tmp_path / "mine.hdf5", "a") as stream:
+def test_a_virtual_dataset_is_refused(tmp_path):
+    """Where a source is missing, HDF5 reads zeros."""
+    path = written(tmp_path / "mine.hdf5", columns([30] * 3))
+    with h5py.File(path, "a") as stream:
         del stream["rewards"]
         layout = h5py.VirtualLayout((90,), "f4")
         layout[:60] = h5py.VirtualSource("plain.hdf5", "rewards", (90,))[:60]
         stream.create_virtual_dataset("rewards", layout)
-    with pytest.raises(DatasetError, match="rewards: expected all its values, found 60 of 90"):
-        prepared(tmp_path / "mine.hdf5")
+    with pytest.raises(DatasetError, match="rewards: expected a dataset, found a virtual one"):
+        prepared(path)
 
 
 def test_a_file_that_another_program_writes_is_said_to_be_locked(tmp_path):
@@ -332,11 +302,3 @@ def test_a_file_that_another_program_writes_is_said_to_be_locked(tmp_path):
         with pytest.raises(DatasetError, match=r"mine\.hdf5: file: .*locked\. Close"):
             prepared(path)
     assert len(prepared(path).rewards) == 29
-
-
-def test_a_file_whose_writer_crashed_is_said_to_be_in_use(tmp_path):
-    writing = "import h5py, os, sys; f = h5py.File(sys.argv[1], 'w', libver='latest'); "
-    writing += "f.swmr_mode = True; os._exit(0)"
-    subprocess.run([sys.executable, "-c", writing, tmp_path / "mine.hdf5"], check=True)
-    with pytest.raises(DatasetError, match=r"mine\.hdf5: file: .*in use.*h5clear"):
-        prepared(tmp_path / "mine.hdf5")

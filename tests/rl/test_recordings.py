@@ -1,9 +1,7 @@
 """Recordings that agree neither with themselves nor with their environment, and how one says so."""
 
-import bz2
 import gzip
 import logging
-import lzma
 import pickle
 import re
 import tarfile
@@ -137,10 +135,6 @@ def each_padded(rows):
     return np.concatenate([blocks, fill], 1).reshape(-1, *rows.shape[1:])
 
 
-def tiled(rows):
-    return np.resize(rows, (3 * len(rows) - 70, *rows.shape[1:]))
-
-
 def in_turn(count):
     def change(rows):
         blocks = rows.reshape(count, -1, *rows.shape[1:])
@@ -153,7 +147,6 @@ ROW = {
     "zeros at the end": (padded, "equal_rows", "rows that steps were written to.*from row 2000"),
     "copies at the end": (held, "equal_rows", "equal rows, the longest of 301"),
     "zeros after each episode": (each_padded, "equal_rows", "1200 in runs of equal rows"),
-    "the same again": (tiled, "equal_rows", "copies of those before them, from row 2000"),
     **{
         f"{count} environments in turn": (in_turn(count), "order", "several environments in turn")
         for count in (2, 4, 8, 40)
@@ -275,8 +268,6 @@ FORMATS = {
     "torch": (lambda path: torch.save({"a": 1}, path), r"a file of torch\.save"),
     "zip": (lambda path: zipped(path, "data.hdf5"), "a zip archive"),
     "gzip": (lambda path: path.write_bytes(gzip.compress(b"x")), "a gzip archive"),
-    "bzip2": (lambda path: path.write_bytes(bz2.compress(b"x")), "a bzip2 archive"),
-    "xz": (lambda path: path.write_bytes(lzma.compress(b"x")), "an xz archive"),
     "tar": (tarred, "a tar archive"),
     "csv": (lambda path: path.write_text("s0,s1,reward\n1,2,3\n" * 900), "a table in text"),
     "json": (lambda path: path.write_text('{"observations": [1, 2]}'), "JSON"),
@@ -325,7 +316,7 @@ def test_a_cut_hdf5_file_is_to_be_deleted(tmp_path, user_block):
 
 TRIALS = {
     "": None,
-    "global": "differs from step 1 where another one is stepped beside it",
+    "global": "differ from step 1 where another one is stepped beside it",
     "unseeded": "two episodes with one seed and the same actions differ from step 1",
 }
 

@@ -3,18 +3,14 @@
 Arrays are a dict in torch's layout, as in `inference`.
 """
 
-from collections.abc import Mapping
 from importlib.resources import files
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from triptych.core.files import Results
 from triptych.rl.acting.inference import LAYERS, Arrays, networks_of
 from triptych.rl.methods import ALGORITHMS
 from triptych.rl.networks.algorithm import algorithm_class
-from triptych.rl.pruning.storage import SCALE, SHIFT, Values, pack
+from triptych.rl.pruning.storage import SCALE, SHIFT
 
 READER = "policy.c"
 """The reader of packed files, which needs nothing of this library."""
@@ -41,17 +37,3 @@ def acting_arrays(arrays: Arrays, algorithm: str) -> dict[str, np.ndarray]:
 def reader() -> str:
     """The text of `READER`."""
     return (files("triptych.rl.acting") / "readers" / READER).read_text(encoding="utf-8")
-
-
-def export(
-    path: Path, arrays: Arrays, metadata: Mapping[str, Any], values: Values, results: Results
-) -> float:
-    """Write `acting_arrays` packed at `path`, and the reader beside it, as two of `results`.
-
-    Returns the largest rounding error of a weight. Raises ValueError for what cannot be packed.
-    """
-    with results.new(path) as temporary:
-        error = pack(temporary, arrays, metadata, values)
-    with results.new(path.parent / READER) as temporary:
-        temporary.write_text(reader(), encoding="utf-8")
-    return error

@@ -102,35 +102,18 @@ def _trace(episodes: "GymnasiumEpisodes", actions: Array, beside: bool = False) 
 
 def _compare(task: Task, alone: Array, again: Array, beside: Array) -> None:
     """Warn where episodes of equal seeds and actions differ."""
-    if not np.allclose(alone[0], again[0]):
-        logger.warning(
-            "%s: two resets with one seed differ, so its scores can't be repeated; "
-            "draw from self.np_random after super().reset(seed=seed)",
-            task.name,
-        )
-    elif (step := _first_difference(alone, again)) is not None:
-        logger.warning(
-            "%s: two episodes with one seed and the same actions differ from step %d, so its "
-            "scores can't be repeated: it keeps something from earlier episodes, or its steps draw "
-            "from a generator that reset doesn't seed; draw from self.np_random",
-            task.name,
-            step,
-        )
-    elif (step := _first_difference(alone, beside)) is not None:
-        logger.warning(
-            "%s: an episode differs from step %d where another one is stepped beside it, so a "
-            "run's score depends on which runs share its job: environments share something, such "
-            "as np.random; draw from self.np_random",
-            task.name,
-            step,
-        )
-
-
-def _first_difference(one: Array, other: Array) -> int | None:
-    """The first row in which two traces differ, if there is one."""
-    rows = min(len(one), len(other))
-    differ = ~np.isclose(one[:rows], other[:rows]).all(1)
-    return int(differ.argmax()) if differ.any() else None
+    for other, where in ((again, ""), (beside, " where another one is stepped beside it")):
+        rows = min(len(alone), len(other))
+        differ = ~np.isclose(alone[:rows], other[:rows]).all(1)
+        if differ.any():
+            logger.warning(
+                "%s: two episodes with one seed and the same actions differ from step %d%s, so its "
+                "scores can't be repeated; draw from self.np_random after super().reset(seed=seed)",
+                task.name,
+                differ.argmax(),
+                where,
+            )
+            return
 
 
 def terminates_within(task: Task, steps: int) -> bool:

@@ -2,6 +2,8 @@
 
 import os
 import zipfile
+from codecs import getincrementaldecoder
+from contextlib import suppress
 from pathlib import Path
 
 HDF5 = b"\x89HDF\r\n\x1a\n"
@@ -18,14 +20,7 @@ KINDS: tuple[tuple[bytes, str, str], ...] = (
     (b"BZh", "a bzip2 archive", UNPACK),
     (b"\xfd7zXZ", "an xz archive", UNPACK),
     (b"\x28\xb5\x2f\xfd", "a Zstandard archive", UNPACK),
-    (b"7z\xbc\xaf", "a 7z archive", UNPACK),
-    (b"Rar!", "a RAR archive", UNPACK),
     (b"PAR1", "a Parquet table", CONVERT),
-    (b"ARROW1", "an Arrow table", CONVERT),
-    (b"SQLite format 3", "an SQLite database", CONVERT),
-    (b"MATLAB 5.0", "a MATLAB file before version 7.3", CONVERT),
-    (b"CDF", "a NetCDF 3 file", CONVERT),
-    (b"\x0e\x03\x13\x01", "an HDF4 file", CONVERT),
 )
 
 
@@ -58,11 +53,9 @@ def kind_of(path: str | os.PathLike[str]) -> tuple[str, str] | None:
 
 def _zipped(path: Path) -> tuple[str, str]:
     """Whether a zip archive is one of NumPy's, of PyTorch's or another."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
-    except zipfile.BadZipFile:
-        return "a zip archive that was cut short", "Download it again, and unpack it."
+    names: list[str] = []
+    with suppress(zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
     if names and all(name.endswith(".npy") for name in names):
         return "arrays of NumPy (.npz)", CONVERT
     if any(name.endswith("data.pkl") for name in names):
@@ -73,14 +66,12 @@ def _zipped(path: Path) -> tuple[str, str]:
 def _text(start: bytes) -> tuple[str, str] | None:
     """The kind of a text, if it is one."""
     try:
-        text = start.decode("utf-8-sig").lstrip()
-    except UnicodeDecodeError as error:
-        if error.start < len(start) - 4:  # else the last letter is cut
-            return None
-        text = start[: error.start].decode("utf-8-sig").lstrip()
+        text = getincrementaldecoder("utf-8-sig")().decode(start).lstrip()
+    except UnicodeDecodeError:
+        return None
     if not text or not all(one.isprintable() or one.isspace() for one in text):
         return None
-    if text.lower().startswith(("<!doctype", "<html", "<?xml", "<")):
+    if text.startswith("<"):
         return "a web page or XML", "Download the file itself: a browser shows what the page says."
     if text[0] in "{[":
         return "JSON", CONVERT

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import h5py
@@ -107,9 +106,6 @@ def _opened(path: PathLike) -> Iterator[h5py.File]:
         raise
     except Exception as error:  # h5py raises many kinds for a damaged file
         reason = _other_kind(path, error)
-        if "already open for write" in str(error):  # a mark in the file, which a crash leaves there
-            advice = f"Close the program that writes it; if none does: h5clear -s {path}"
-            reason = "one in use", advice
         if isinstance(error, OSError) and error.errno in REASONS:
             reason = REASONS[error.errno]
         raise DatasetError(path, "file", "a readable HDF5 file", *reason) from error
@@ -129,9 +125,6 @@ def _check_layout(path: PathLike, stream: h5py.File, spaces: Spaces | None) -> N
     """Check keys, shapes, types and sizes, without reading the rows."""
     for key in KEYS:
         if not isinstance(stream.get(key), h5py.Dataset):
-            if isinstance(link := stream.get(key, getlink=True), h5py.ExternalLink):
-                found, advice = f"a link to {link.filename}", "Put that file where the link leads."
-                raise DatasetError(path, key, "a dataset in another file", found, advice)
             if isinstance(group := stream.get(key), h5py.Group):
                 found = f"a group with {brief(', '.join(group)) or 'nothing'} in it"
                 advice = f"Write its arrays as one of the shape [steps, numbers], {key}."
@@ -174,35 +167,20 @@ def _check_shape_and_dtype(path: PathLike, dataset: h5py.Dataset, key: str, rows
 
 
 def _check_written(path: PathLike, dataset: h5py.Dataset) -> None:
-    """Raise DatasetError for a dataset without values, for which HDF5 reads zeros: one that was
-    never written, or a virtual one whose sources aren't all there."""
-    if not dataset.is_virtual:
-        if dataset.size and not dataset.id.get_storage_size():
-            found = f"none of the {dataset.nbytes} bytes that it claims"
-            advice = "It was announced and never written: write or download the file again."
-            raise DatasetError(path, dataset.name, "its values", found, advice)
-        if dataset.chunks and dataset.name.strip("/") in MATRICES and dataset.size:
-            chunks = np.prod(-(-np.array(dataset.shape) // np.array(dataset.chunks)))
-            if (count := dataset.id.get_num_chunks()) < chunks:
-                found = f"{count} of {chunks} chunks, and zeros for the others"
-                advice = "Leave out the rows of the buffer that no step was written to."
-                raise DatasetError(path, dataset.name, "all its values", found, advice)
-        return
-    mapped, own = 0, Path(dataset.file.filename)
-    for source in dataset.virtual_sources():
-        file = own if source.file_name == "." else own.parent / source.file_name
-        file = file if file.exists() else Path(source.file_name)
-        try:
-            with h5py.File(file, "r") as stream:
-                _check_written(path, stream[source.dset_name])
-        except (OSError, KeyError) as error:
-            found = f"no {source.dset_name} in {file}"
-            advice = "Put the file of this virtual dataset there."
-            raise DatasetError(path, dataset.name, "all its sources", found, advice) from error
-        mapped += source.vspace.get_select_npoints()
-    if mapped < dataset.size:
-        found = f"{mapped} of {dataset.size} values in its sources"
-        raise DatasetError(path, dataset.name, "all its values", found)
+    """Raise DatasetError for rows that were never written, for which HDF5 reads zeros."""
+    if dataset.is_virtual:
+        found = "a virtual one, which reads as zeros where its sources are missing"
+        raise DatasetError(path, dataset.name, "a dataset", found, "Copy its values into the file.")
+    if dataset.size and not dataset.id.get_storage_size():
+        found = f"none of the {dataset.nbytes} bytes that it claims"
+        advice = "It was announced and never written: write or download the file again."
+        raise DatasetError(path, dataset.name, "its values", found, advice)
+    if dataset.chunks and dataset.name.strip("/") in MATRICES and dataset.size:
+        chunks = np.prod(-(-np.array(dataset.shape) // np.array(dataset.chunks)))
+        if (count := dataset.id.get_num_chunks()) < chunks:
+            found = f"{count} of {chunks} chunks, and zeros for the others"
+            advice = "Leave out the rows of the buffer that no step was written to."
+            raise DatasetError(path, dataset.name, "all its values", found, advice)
 
 
 def _own_bounds(stream: h5py.File, spaces: Spaces | None) -> Spaces | None:
