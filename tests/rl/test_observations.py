@@ -13,8 +13,7 @@ from triptych.rl.acting.stored_policy import read_policy, write_policies
 from triptych.rl.algorithms.bc import Bc, act_bc
 from triptych.rl.algorithms.bcq import Bcq, act_bcq
 from triptych.rl.networks.algorithm import Widths
-from triptych.rl.networks.observations import scaling
-from triptych.rl.networks.sampling import DeviceData
+from triptych.rl.networks.sampling import DeviceData, scaling
 from triptych.rl.pruning.storage import SCALE, SHIFT
 
 CPU = torch.device("cpu")

@@ -249,12 +249,6 @@ def test_without_limit_and_end_it_says_what_to_set(tmp_path):
         prepared(written(tmp_path / "mine.hdf5", made))
 
 
-def test_bounds_that_no_action_comes_near_are_refused(tmp_path):
-    path = written(tmp_path / "mine.hdf5", columns([30] * 3))
-    with pytest.raises(DatasetError, match="actions: expected actions that use their bounds"):
-        prepared(path, task(low=[-65504.0], high=[65504.0]))
-
-
 def test_a_compression_that_needs_a_plugin_is_named(tmp_path):
     """HDF5 says of such data that a folder of plugins can't be opened."""
     path = written(tmp_path / "mine.hdf5", columns([30]))

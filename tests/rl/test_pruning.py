@@ -8,7 +8,7 @@ import torch
 from triptych.core.errors import InputError
 from triptych.rl.algorithms.bcq import Bcq, vae_loss
 from triptych.rl.methods import CRITERIA
-from triptych.rl.networks.algorithm import PAPER_WIDTHS, Widths
+from triptych.rl.networks.algorithm import Widths
 from triptych.rl.networks.sampling import DeviceData, Draws
 from triptych.rl.pruning.criteria import magnitude as criterion_file
 from triptych.rl.pruning.criteria import snip
@@ -245,4 +245,4 @@ def test_masks_survive_their_file(tmp_path, narrow, transitions, bcq_settings):
     assert read.keys() == arrays.keys()
     assert all(np.array_equal(read[name], arrays[name]) for name in arrays)
     with pytest.raises(ValueError, match="no mask for"):
-        read_masks(tmp_path / "m.safetensors", Bcq.layer_shapes(PAPER_WIDTHS, 11, 3))
+        read_masks(tmp_path / "m.safetensors", Bcq.layer_shapes(TINY, 11, 3))

@@ -10,12 +10,12 @@ from torch.nn.functional import linear
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.rl.acting.evaluation import EvaluationSettings
+from triptych.rl.acting.latency import update_times
 from triptych.rl.networks.sampling import DeviceData
 from triptych.rl.networks.sparse import SparseParameters
 from triptych.rl.pruning.stack import PrunedStack
 from triptych.rl.tasks.task import task_named
 from triptych.rl.training.learner import SPARSE_DENSITY, Learner, sparse_runs
-from triptych.rl.training.speed import update_times
 from triptych.rl.training.train import TrainingSettings, train
 
 SEEDS = [0, 1, 0]

@@ -14,12 +14,11 @@ from triptych.core.files import write_csv
 from triptych.core.job import job, settings_from
 from triptych.core.memory import keep_freed_memory
 from triptych.rl.acting.inference import ActingSettings
-from triptych.rl.acting.latency import latency_table, pruned_policy
+from triptych.rl.acting.latency import latency_table, pruned_policy, update_times
 from triptych.rl.algorithms.bcq import Bcq
 from triptych.rl.networks.algorithm import Widths
 from triptych.rl.pruning.stack import read_masks
 from triptych.rl.tasks.transitions import read_transitions
-from triptych.rl.training.speed import update_times
 
 with job(snakemake):
     params, latency = snakemake.params, snakemake.params.latency

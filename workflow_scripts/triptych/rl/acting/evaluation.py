@@ -11,7 +11,7 @@ from torch import Tensor
 
 from triptych.core.device import keyed_generator
 from triptych.rl.networks.algorithm import Algorithm
-from triptych.rl.networks.observations import Scaling
+from triptych.rl.networks.sampling import Scaling
 from triptych.rl.networks.stacked import Parameters
 from triptych.rl.tasks.environments import episodes_of
 from triptych.rl.tasks.task import HORIZON, Task

@@ -35,5 +35,4 @@ def acting_arrays(arrays: Arrays, algorithm: str) -> dict[str, np.ndarray]:
 
 
 def reader() -> str:
-    """The text of `READER`."""
     return (files("triptych.rl.acting") / "readers" / READER).read_text(encoding="utf-8")

@@ -65,7 +65,6 @@ class Bcq(Algorithm):
     acting_groups: ClassVar[tuple[str, ...]] = ("decoder", "actor", "critic")
 
     def losses(self) -> dict[str, Loss]:
-        """Losses of actor, critic and VAE."""
         return {
             "actor": partial(actor_loss, settings=self),
             "critic": partial(twin_loss, settings=self),
@@ -81,7 +80,6 @@ class Bcq(Algorithm):
         return ("vae", "critic", "actor")
 
     def noise(self) -> dict[str, int]:
-        """Latents."""
         return {"encoder": 1, "actor": 1, "target": self.target_samples}
 
     def policy_metadata(self, candidates: int) -> dict[str, Any]:
@@ -109,7 +107,6 @@ def vae_loss(parameters: Parameters, targets: Parameters, batch: Batch, noise: N
 def twin_loss(
     parameters: Parameters, targets: Parameters, batch: Batch, noise: Noise, settings: Bcq
 ) -> Tensor:
-    """Loss of both critics: [K]."""
     with torch.no_grad():
         target = critic_target(parameters, targets, batch, noise["target"], settings)
     return critic_loss(parameters, batch, target)

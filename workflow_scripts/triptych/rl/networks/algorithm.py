@@ -28,10 +28,6 @@ class Widths:
         return {"actor": self.actor, "critic": self.critic, "vae": (self.vae, self.vae)}[name]
 
 
-PAPER_WIDTHS = Widths(actor=(400, 300), critic=(400, 300), vae=750)
-"""The widths of sfujim/BCQ, whose file sizes are those of the paper's Table 1."""
-
-
 @dataclass(frozen=True)
 class Chain:
     """Two hidden layers and the output layers behind them, all of which read the second's units.
@@ -50,7 +46,6 @@ class Chain:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Full names of the layers, such as actor.l1."""
         return tuple(f"{self.network}.{layer}" for layer in self.layers)
 
     def shapes(self, widths: Widths, observation: int, action: int) -> dict[str, tuple[int, int]]:

@@ -184,11 +184,9 @@ class GymnasiumEpisodes:
 
     @property
     def action_size(self) -> int:
-        """Numbers in an action."""
         return self.spaces.action_size
 
     def close(self) -> None:
-        """Close the environments."""
         for environment in self._environments:
             with _faults(self._task, "its close"):
                 environment.close()

@@ -26,8 +26,6 @@ ROUNDING = 1e-5
 """How far beyond its bounds an action may lie, as a part of half of their distance."""
 SCALED = 0.999
 """Largest action from which those of an environment with wider bounds seem scaled to [-1, 1]."""
-SMALLEST_SHARE = 1e-4
-"""Least part of the distance of their bounds that actions use, unless they never change."""
 CLOSE = 1e-3
 """How far `next_observations` may lie from the next row, in deviations of their column."""
 LOOKED_AT = 20_000
@@ -284,10 +282,4 @@ def _narrowed(path: PathLike, actions: Floats, spaces: Spaces | None) -> Floats:
             low.min(),
             high.max(),
         )
-    used = np.ptp(narrowed[:, low < high], axis=0).max(initial=0) / 2
-    if 0 < used < SMALLEST_SHARE:
-        expected = f"actions that use their bounds, {low.min():g} to {high.max():g}"
-        found = f"{actions.min():.3g} to {actions.max():.3g}"
-        advice = "Give the environment's Box the bounds of what its actuators can do."
-        raise DatasetError(path, "actions", expected, found, advice)
     return narrowed

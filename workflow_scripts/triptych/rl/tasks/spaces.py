@@ -36,7 +36,6 @@ class Spaces:
 
     @property
     def action_size(self) -> int:
-        """Numbers in an action."""
         return self.low.size
 
     @property

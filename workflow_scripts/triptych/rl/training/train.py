@@ -19,8 +19,7 @@ from triptych.core.training_loop import EXPLODED, DivergedError, LoopSettings, T
 from triptych.rl.acting.evaluation import EvaluationSettings, evaluate
 from triptych.rl.methods import CRITERIA, DENSE
 from triptych.rl.networks.algorithm import Algorithm
-from triptych.rl.networks.observations import Scaling
-from triptych.rl.networks.sampling import DeviceData, Draws
+from triptych.rl.networks.sampling import DeviceData, Draws, Scaling
 from triptych.rl.networks.stacked import MAX_ACTION
 from triptych.rl.pruning.keeping import check_masks
 from triptych.rl.pruning.stack import PrunedStack
@@ -167,7 +166,6 @@ class StackTraining:
 
     @property
     def evaluation_due(self) -> bool:
-        """Whether the networks must be scored now."""
         every, updates = self._settings.evaluate_every, self._settings.updates
         return self.done > self._last and (self.done % every == 0 or self.done == updates)
 
@@ -294,7 +292,6 @@ class StackTraining:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a state."""
         self.done, self._scores, self._losses = state["update"], state["scores"], state["losses"]
         self._learner.restore(state["learner"])
         self._summed.copy_(state["summed"])
@@ -322,7 +319,6 @@ class ChangingMasks:
                 self._rows[k] = row, module, module.change_updates(updates)
 
     def __bool__(self) -> bool:
-        """Whether any row's mask changes."""
         return bool(self._rows)
 
     def after(self, update: int, learner: Learner) -> None:
