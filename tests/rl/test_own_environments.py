@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from gymnasium.spaces import Box
+from recorded_files import prepared, written
 
 from triptych.core.errors import InputError
 from triptych.core.files import sha256_of
@@ -16,9 +17,8 @@ from triptych.rl.algorithms.td3_bc import Td3Bc
 from triptych.rl.networks.algorithm import Widths
 from triptych.rl.report.page import datasets_table
 from triptych.rl.tasks.environments import episodes_of, try_environment
-from triptych.rl.tasks.preparing import prepare
 from triptych.rl.tasks.task import task_from
-from triptych.rl.tasks.transitions import DatasetError, read_horizon, read_transitions
+from triptych.rl.tasks.transitions import DatasetError, read_horizon
 
 NAN = float("nan")
 
@@ -109,12 +109,6 @@ def test_an_environment_that_would_fail_is_refused_before_a_training(kind):
         try_environment(task(**options))
 
 
-def test_a_reward_that_is_nan_in_an_evaluation_is_the_environments_fault(tmp_path):
-    settings = EvaluationSettings(1, 1, candidates=1, seed=0, task=task(reward=NAN))
-    with pytest.raises(InputError, match="reward is nan"):
-        evaluated(settings)
-
-
 def evaluated(settings):
     """One policy's evaluation."""
     table = {"alpha": 2.5, "policy_noise": 0.2, "noise_clip": 0.5, "discount": 0.99}
@@ -133,20 +127,6 @@ def columns(lengths, ends="terminals", rows=None):
     made |= {"actions": generator.uniform(-1, 1, (rows, 1)).astype("f4")}
     made |= {"rewards": np.ones(rows, "f4"), "terminals": np.zeros(rows, bool)}
     return made | {"timeouts": np.zeros(rows, bool)} | {ends: marks}
-
-
-def written(path, columns):
-    with h5py.File(path, "w") as stream:
-        for key, value in columns.items():
-            stream[key] = value
-    return path
-
-
-def prepared(path, own=None, published=()):
-    """The transitions of a recording."""
-    into = path.with_suffix(".safetensors")
-    prepare(path, own or task(), "path", into, path.with_suffix(".csv"), published)
-    return read_transitions(into)
 
 
 @pytest.mark.parametrize(
@@ -246,7 +226,7 @@ def test_one_joint_in_a_hundred_thousand_rows_is_a_timeout(tmp_path):
 def test_without_limit_and_end_it_says_what_to_set(tmp_path):
     made = columns([20]) | {"terminals": np.zeros(20, bool)}
     with pytest.raises(DatasetError, match=r"no time limit.*rl\.tasks\.mine\.options\.max_episode"):
-        prepared(written(tmp_path / "mine.hdf5", made))
+        prepared(written(tmp_path / "mine.hdf5", made), task())
 
 
 def test_a_compression_that_needs_a_plugin_is_named(tmp_path):
@@ -261,20 +241,13 @@ def test_a_compression_that_needs_a_plugin_is_named(tmp_path):
         stored = h5py.h5d.create(stream.id, b"rewards", h5py.h5t.IEEE_F32LE, space, made)
         stored.write_direct_chunk((0,), np.ones(30, "f4").tobytes())
     with pytest.raises(DatasetError, match=r"rewards: .*found HDF5's filter 32001.*with gzip"):
-        prepared(path)
+        prepared(path, task())
 
 
 @pytest.mark.parametrize("name", ["Pendulum-v99", "no_such_module:Mine-v0"])
 def test_an_environment_that_is_not_there_is_named(name):
     with pytest.raises(InputError, match=f"environment is '{name}': .*expected an id of gymnasium"):
         try_environment(task(name))
-
-
-def test_an_environment_whose_seed_changes_nothing_is_told(caplog):
-    try_environment(task())
-    assert not caplog.text
-    try_environment(task(observation=lambda: np.random.default_rng().normal(size=2)))
-    assert "mine: two episodes with one seed and the same actions differ from step 0" in caplog.text
 
 
 def test_a_virtual_dataset_is_refused(tmp_path):
@@ -286,7 +259,7 @@ def test_a_virtual_dataset_is_refused(tmp_path):
         layout[:60] = h5py.VirtualSource("plain.hdf5", "rewards", (90,))[:60]
         stream.create_virtual_dataset("rewards", layout)
     with pytest.raises(DatasetError, match="rewards: expected a dataset, found a virtual one"):
-        prepared(path)
+        prepared(path, task())
 
 
 def test_a_file_that_another_program_writes_is_said_to_be_locked(tmp_path):
@@ -294,5 +267,5 @@ def test_a_file_that_another_program_writes_is_said_to_be_locked(tmp_path):
     with path.open("r+b") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         with pytest.raises(DatasetError, match=r"mine\.hdf5: file: .*locked\. Close"):
-            prepared(path)
-    assert len(prepared(path).rewards) == 29
+            prepared(path, task())
+    assert len(prepared(path, task()).rewards) == 29

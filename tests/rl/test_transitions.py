@@ -5,9 +5,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import h5py
 import numpy as np
 import pytest
+from recorded_files import written
 
 from triptych.rl.tasks.environments import spaces_of
 from triptych.rl.tasks.preparing import dataset_summary, prepare, q_learning_transitions
@@ -30,13 +30,6 @@ def recorded(rows: int = ROWS, seed: int = 0) -> dict[str, np.ndarray]:
         "terminals": ends < 0.03,
         "timeouts": ends > 0.97,
     }
-
-
-def written(path: Path, columns: dict[str, Any]) -> Path:
-    with h5py.File(path, "w") as stream:
-        for key, values in columns.items():
-            stream[key] = values
-    return path
 
 
 @pytest.fixture

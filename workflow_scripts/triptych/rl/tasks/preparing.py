@@ -1,9 +1,8 @@
 """Recordings checked and turned into pairs for Q-learning."""
 
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +17,7 @@ from triptych.rl.tasks.environments import (
     try_environment,
 )
 from triptych.rl.tasks.recording import Recording, read_recording, recorded_environment
-from triptych.rl.tasks.spaces import Spaces, brief
+from triptych.rl.tasks.spaces import Spaces
 from triptych.rl.tasks.task import UNLIMITED, Task
 from triptych.rl.tasks.transitions import (
     DatasetError,
@@ -108,22 +107,15 @@ def prepare(
     transitions_path: PathLike,
     table_path: PathLike,
     d4rl_digests: Collection[str] = (),
-    code: Sequence[str] = (),
     accepted: Collection[str] = (),
 ) -> None:
     """Write the transitions and the one-row table of one HDF5 file.
 
     A task's environment is tried before, and the file is checked against it. d4rl_digests: SHA-256
-    of D4RL's files, which are used as D4RL's loader uses them. code: the user's files whose edit
-    trains again. accepted: names of checks that only warn, the task's `accept`. Raises InputError
-    or DatasetError for what is wrong with either.
+    of D4RL's files, which are used as D4RL's loader uses them. accepted: names of
+    checks that only warn, the task's `accept`. Raises InputError or DatasetError for what is wrong
+    with either.
     """
-    if code:
-        logger.info(
-            "%s: an edit of %s trains again; files that these read and don't name trigger nothing",
-            task.name,
-            brief(", ".join(code)),
-        )
     spaces = try_environment(task, accepted)
     published = Path(source_path).is_file() and sha256_of(source_path) in d4rl_digests
     recorded = recorded_environment(source_path)
@@ -133,8 +125,7 @@ def prepare(
         if other:
             doubts.tell("wrappers", "env_spec", f"data of {task.environment}", other, advice)
     recording = read_recording(source_path, spaces, published, accepted)
-    terminates = partial(terminates_within, task)
-    check_recording(doubts, recording, spaces.horizon, terminates)
+    check_recording(doubts, recording, task, spaces.horizon)
     horizon = _checked_horizon(source_path, recording, spaces, published)
     transitions = q_learning_transitions(recording)
     if len(transitions.rewards) == 0:
@@ -219,22 +210,16 @@ class Doubts:
         raise DatasetError(self.path, key, expected, found, known)
 
 
-def check_recording(
-    doubts: Doubts,
-    recording: Recording,
-    limit: int | None,
-    terminates: Callable[[int], bool] = lambda steps: True,
-) -> None:
+def check_recording(doubts: Doubts, recording: Recording, task: Task, limit: int | None) -> None:
     """Raise DatasetError for rows that were never written or whose flags or order can't be right.
 
-    limit: steps after which the environment cuts its episodes, if it does; terminates: whether it
-    ends one by itself within so many steps, which is asked where it has no limit and all terminals
-    have one distance.
+    limit: steps after which the environment cuts its episodes, if it does. Where it has none and
+    all terminals have one distance, the environment is tried.
     """
     _check_filled(doubts, recording)
     if limit is not None:
         _check_limit(doubts, recording, limit)
-    elif (steps := _only_length(recording)) and not terminates(steps):
+    elif (steps := _only_length(recording)) and not terminates_within(task, steps):
         doubts.tell(
             "limits",
             "terminals",

@@ -4,15 +4,15 @@ import errno
 import json
 import logging
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from triptych.rl.tasks.file_kinds import kind_of
 from triptych.rl.tasks.spaces import Flags, Spaces, brief, lost_in_float32
 from triptych.rl.tasks.transitions import DatasetError, Floats, PathLike
 
@@ -39,6 +39,19 @@ REASONS = {
     errno.ENOLCK: ("no locks", "Set HDF5_USE_FILE_LOCKING=FALSE: its file system has no locks."),
 }
 """What was found in place of a file to read, and what to do, by the system's error."""
+HDF5 = b"\x89HDF\r\n\x1a\n"
+USER_BLOCKS = (0, 512, 1024, 2048, 4096, 8192)
+"""Places at which HDF5's signature may stand."""
+CONVERT = "Write its arrays with h5py, in the layout of docs/own-study.md."
+KINDS = (
+    (b"version https://git-lfs", "a pointer of Git LFS", "Fetch the file itself (git lfs pull)."),
+    (b"<", "a web page", "Download the file itself: a browser shows what the page says."),
+    (b"\x1f\x8b", "a gzip archive", "Unpack it, and give the HDF5 file in it."),
+    (b"PK", "a zip archive, as .npz and .pt files are", CONVERT),
+    (b"\x93NUMPY", "an array of NumPy (.npy)", CONVERT),
+    (b"\x80", "a pickle", f"{CONVERT} A pickle can run any code: open only one you trust."),
+)
+"""Beginnings of files that people give in place of HDF5, what they are, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -103,20 +116,28 @@ def _opened(path: PathLike) -> Iterator[h5py.File]:
     except (DatasetError, MemoryError):
         raise
     except Exception as error:  # h5py raises many kinds for a damaged file
-        reason = _other_kind(path, error)
+        reason = _other_kind(Path(path), error)
         if isinstance(error, OSError) and error.errno in REASONS:
             reason = REASONS[error.errno]
         raise DatasetError(path, "file", "a readable HDF5 file", *reason) from error
 
 
-def _other_kind(path: PathLike, error: Exception) -> tuple[str, str]:
+def _other_kind(path: Path, error: Exception) -> tuple[str, str]:
     """What lies where no HDF5 file can be read, and what to do."""
-    with suppress(OSError):
-        if kind := kind_of(path):
-            return kind
+    if path.is_dir():
+        return "a folder", "Give the HDF5 file itself."
+    try:
+        with path.open("rb") as stream:
+            start = stream.read(max(USER_BLOCKS) + len(HDF5))
+    except OSError:
+        return f"something else ({error})", "Correct the path in the config."
+    if any(start[at:].startswith(HDF5) for at in USER_BLOCKS):
         advice = "Delete it and download or write it again; it may have been cut short."
         return f"HDF5 that is damaged ({error})", advice
-    return f"something else ({error})", "Correct the path in the config."
+    for begin, kind, advice in KINDS:
+        if start.lstrip().startswith(begin):
+            return kind, advice
+    return f"something else, which begins with {start[:8]!r}" if start else "an empty file", CONVERT
 
 
 def _check_layout(path: PathLike, stream: h5py.File, spaces: Spaces | None) -> None:
