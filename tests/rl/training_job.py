@@ -12,14 +12,13 @@ from triptych.core.checkpoint import Checkpoint
 from triptych.core.job import settings_from
 from triptych.core.stopping import Stopped, StopRequest
 from triptych.rl.acting.evaluation import EvaluationSettings
-from triptych.rl.acting.stored_policy import write_policies
 from triptych.rl.networks.algorithm import Widths, algorithm_class
 from triptych.rl.networks.sampling import DeviceData
 from triptych.rl.pruning.stack import prune_stack, write_masks
 from triptych.rl.tasks.task import task_named
 from triptych.rl.tasks.transitions import Transitions
 from triptych.rl.training.learner import StepSettings, sparse_runs
-from triptych.rl.training.train import TrainingSettings, acting_settings, train
+from triptych.rl.training.train import TrainingSettings, acting_settings, train, write_policies
 
 logging.basicConfig(stream=sys.stdout, level=logging.INFO)
 torch.set_num_threads(1)

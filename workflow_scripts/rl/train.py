@@ -12,7 +12,6 @@ from triptych.core.job import job, settings_from
 from triptych.core.provenance import fingerprint
 from triptych.core.stopping import StopRequest, scheduler_limit
 from triptych.rl.acting.evaluation import EvaluationSettings
-from triptych.rl.acting.stored_policy import write_policies
 from triptych.rl.networks.algorithm import Widths, algorithm_class
 from triptych.rl.networks.sampling import DeviceData
 from triptych.rl.pruning.stack import prune_stack
@@ -20,7 +19,7 @@ from triptych.rl.tasks.task import task_from
 from triptych.rl.tasks.transitions import read_horizon, read_transitions
 from triptych.rl.training.curves import draw_curves
 from triptych.rl.training.learner import StepSettings, sparse_runs
-from triptych.rl.training.train import TrainingSettings, acting_settings, train
+from triptych.rl.training.train import TrainingSettings, acting_settings, train, write_policies
 
 with job(snakemake):
     params, output, training = snakemake.params, snakemake.output, snakemake.params.training

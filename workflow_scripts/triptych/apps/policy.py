@@ -9,7 +9,7 @@ from triptych.apps import output_path
 from triptych.core.errors import InputError
 
 if TYPE_CHECKING:
-    from triptych.rl.acting.stored_policy import StoredPolicy
+    from triptych.rl.acting.exporting import StoredPolicy
 
 EXAMPLES = """\
 example:
@@ -61,8 +61,7 @@ def add_commands(commands: Any) -> None:
 
 def _export(options: argparse.Namespace) -> int:
     from triptych.core.files import Results
-    from triptych.rl.acting.exporting import READER, acting_arrays, reader
-    from triptych.rl.acting.stored_policy import OPTIONS, read_policy
+    from triptych.rl.acting.exporting import OPTIONS, READER, acting_arrays, read_policy, reader
     from triptych.rl.pruning.storage import pack
 
     given = {key: getattr(options, option) for option, key in OPTIONS.items()}

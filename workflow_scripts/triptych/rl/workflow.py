@@ -75,21 +75,18 @@ class Workflow:
     def _timed_run(self) -> Run:
         """The measured run whose speed is taken."""
         latency = self.config["latency"]
-        timed = {
-            "trained": False,
-            "task": latency["task"],
-            "method": latency["method"],
-            "sparsity_percent": latency["sparsity"],
-            "observations": self.config["observations"],
-            "pruning": DEFAULT,
-        }
-        for run in self._runs:
-            if timed.items() <= run.items():
-                return run
-        raise ConfigError(
-            f"config: rl.latency asks for {latency['method']} at {latency['sparsity']}% on "
-            f"{latency['task']}; rl.tasks and rl.mask_statistics make no such mask"
+        runs = self.measured(
+            task=latency["task"],
+            method=latency["method"],
+            sparsity_percent=latency["sparsity"],
+            pruning=DEFAULT,
         )
+        if not runs:
+            raise ConfigError(
+                f"config: rl.latency asks for {latency['method']} at {latency['sparsity']}% on "
+                f"{latency['task']}; rl.tasks and rl.mask_statistics make no such mask"
+            )
+        return runs[0]
 
     # Jobs and their runs.
 

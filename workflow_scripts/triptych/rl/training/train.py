@@ -1,18 +1,22 @@
 """Train a stack of runs: K networks that differ in seed and mask, from one data set, resumably."""
 
+import json
 import logging
 import math
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
+from safetensors.numpy import save_file
 from torch import Tensor
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.errors import InputError
+from triptych.core.files import atomic_path
 from triptych.core.memory import keep_freed_memory
 from triptych.core.stopping import Interrupted, Stop
 from triptych.core.training_loop import EXPLODED, DivergedError, LoopSettings, TrainingLoop
@@ -351,3 +355,23 @@ def acting_settings(settings: TrainingSettings) -> dict[str, Any]:
     if spaces.scaled:  # what a policy gives lies in [-1, 1], and stands for these bounds
         metadata |= {"action_low": spaces.low.tolist(), "action_high": spaces.high.tolist()}
     return metadata
+
+
+def write_policies(
+    path: str | os.PathLike[str],
+    arrays: Mapping[str, np.ndarray],
+    rows: Sequence[Mapping[str, Any]],
+    settings: Mapping[str, Any],
+) -> None:
+    """Write K trained networks with their rows and settings of acting as one safetensors file.
+
+    arrays: [K, ...] by name; where networks see others than raw observations, shift and scale too.
+    """
+    # One entry only: safetensors writes several in no fixed order.
+    metadata = {"policies": json.dumps({"rows": rows, "settings": settings}, sort_keys=True)}
+    with atomic_path(path) as temporary:
+        save_file(
+            {name: np.ascontiguousarray(array) for name, array in arrays.items()},
+            temporary,
+            metadata=metadata,
+        )
