@@ -32,21 +32,14 @@ def recorded(rows: int = ROWS, seed: int = 0) -> dict[str, np.ndarray]:
     }
 
 
-@pytest.fixture
-def d4rl_oracle(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setenv("D4RL_SUPPRESS_IMPORT_ERROR", "1")
-    return pytest.importorskip("d4rl")
-
-
 @pytest.mark.parametrize("last", ["terminal", "timeout", "open"])
-def test_pairs_equal_d4rl_bit_for_bit(tmp_path: Path, d4rl_oracle: Any, last: str) -> None:
+def test_pairs_equal_d4rl_bit_for_bit(tmp_path: Path, last: str) -> None:
+    d4rl = pytest.importorskip("d4rl")
     columns = recorded(3500)
     columns["terminals"][-1] = last == "terminal"
     columns["timeouts"][-1] = last == "timeout"
     ours = q_learning_transitions(read_recording(written(tmp_path / "x.hdf5", columns)))
-    theirs = d4rl_oracle.qlearning_dataset(
-        SimpleNamespace(_max_episode_steps=1000), dataset=columns
-    )
+    theirs = d4rl.qlearning_dataset(SimpleNamespace(_max_episode_steps=1000), dataset=columns)
     assert 0 < len(theirs["rewards"]) < 3499
     for key, expected in theirs.items():
         np.testing.assert_array_equal(getattr(ours, key), expected.astype(np.float32), key)

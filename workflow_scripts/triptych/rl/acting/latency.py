@@ -19,7 +19,6 @@ import numpy as np
 import pandas as pd
 import torch
 
-from triptych.core.files import PARTIAL
 from triptych.rl.acting.inference import (
     LAYERS,
     NEEDED,
@@ -53,38 +52,32 @@ NATIVE = "-march=native"
 
 @cache
 def compiled_reader() -> ctypes.CDLL | None:
-    """readers/policy.c, compiled for this process; None, with a warning, without a `cc` or a
-    folder that allows programs."""
+    """readers/policy.c, compiled for this process; None, with a warning, without a `cc` or where
+    temporary files may be no programs.
+
+    Raises RuntimeError where it does not compile.
+    """
     compiler = shutil.which("cc")
     if compiler is None:
         logger.warning("no C compiler named cc is here: no policy is timed in policy.c")
         return None
-    for place in (None, Path()):  # a folder of temporary files may allow no programs
-        try:
-            loaded = _compiled(compiler, place)
-        except OSError as error:
-            logger.warning("policy.c cannot be loaded from %s: %s", place or "TMPDIR", error)
-        else:
-            loaded.policy_open.restype = ctypes.c_void_p
-            return loaded
-    return None
-
-
-def _compiled(compiler: str, place: Path | None) -> ctypes.CDLL:
-    """policy.c, compiled in `place` or where temporary files lie. Raises OSError where no library
-    can be loaded from there, RuntimeError where it does not compile."""
     readers = files("triptych.rl.acting") / "readers"
-    with (
-        tempfile.TemporaryDirectory(dir=place, prefix=PARTIAL) as folder,
-        as_file(readers / "policy.c") as source,
-    ):
-        library = Path(folder).resolve() / "libpolicy.so"
+    with tempfile.TemporaryDirectory() as folder, as_file(readers / "policy.c") as source:
+        library = Path(folder) / "libpolicy.so"
         for options in ((*COMPILE, NATIVE), COMPILE):
             command = [compiler, *options, source, "-o", library, "-lm"]
             done = subprocess.run(command, capture_output=True, text=True)
             if not done.returncode:
-                return ctypes.CDLL(str(library))
-        raise RuntimeError(f"policy.c does not compile: {done.stderr}")
+                break
+        else:
+            raise RuntimeError(f"policy.c does not compile: {done.stderr}")
+        try:
+            loaded = ctypes.CDLL(str(library))
+        except OSError as error:
+            logger.warning("policy.c is not timed, set another TMPDIR: %s", error)
+            return None
+    loaded.policy_open.restype = ctypes.c_void_p
+    return loaded
 
 
 class PolicyC:

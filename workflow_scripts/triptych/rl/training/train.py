@@ -296,6 +296,7 @@ class StackTraining:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
+        """Continue from a state."""
         self.done, self._scores, self._losses = state["update"], state["scores"], state["losses"]
         self._learner.restore(state["learner"])
         self._summed.copy_(state["summed"])
