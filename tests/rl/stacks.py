@@ -14,6 +14,7 @@ from triptych.rl.algorithms.iql import Iql
 from triptych.rl.algorithms.td3_bc import Td3Bc
 from triptych.rl.networks.sampling import DeviceData, Draws
 from triptych.rl.pruning.stack import PrunedStack
+from triptych.rl.tasks.sweep import KEYS
 from triptych.rl.tasks.task import task_named
 from triptych.rl.training.learner import StepSettings
 from triptych.rl.training.train import TrainingSettings, train
@@ -61,17 +62,16 @@ def updated(learner, algorithm, transitions, seeds, updates, dtype=torch.float64
 
 def runs(*rows):
     """Runs of Hopper, each a method, a sparsity and a seed."""
-    about = {"task": "hopper", "observations": "raw", "pruning": "default"}
-    names = "method", "sparsity_percent", "seed"
-    return pd.DataFrame([about | dict(zip(names, row, strict=True)) for row in rows])
+    table = pd.DataFrame(rows, columns=["method", "sparsity_percent", "seed"])
+    return table.assign(task="hopper", observations="raw", pruning="default")[[*KEYS]]
 
 
 def ignore(scores, losses):
     pass
 
 
-def train_bcq(folder, rows, parameters, masks, transitions, stop=None, show=ignore, sparse=()):
-    """Runs trained for 20 updates, and scored at 10 and 20."""
+def train_bcq(folder, rows, parameters, masks, transitions, stop=None, show=ignore, **others):
+    """Runs trained for 20 updates, and scored at 10 and 20. others: of TrainingSettings."""
     settings = TrainingSettings(
         algorithms=(BCQ, BC),
         steps=STEPS,
@@ -80,13 +80,12 @@ def train_bcq(folder, rows, parameters, masks, transitions, stop=None, show=igno
         evaluate_every=10,
         checkpoint_every=10,
         precision="float32",
-        sparse=sparse,
     )
     kept = {name: mask.numpy() for name, mask in masks.items()}
     return train(
         PrunedStack(rows, "narrow", BCQ, [], parameters, kept),
         DeviceData(transitions, CPU, torch.float32),
-        settings,
+        dataclasses.replace(settings, **others),
         Checkpoint(folder, "x"),
         stop or Never(),
         show,
