@@ -216,13 +216,6 @@ def test_a_recording_that_contradicts_itself_is_refused(tmp_path, kind, caplog):
         assert "used as" in caplog.text
 
 
-def test_one_joint_in_a_hundred_thousand_rows_is_a_timeout(tmp_path):
-    made = columns([20] * 6000, "timeouts")
-    made["timeouts"][59] = False
-    path = written(tmp_path / "mine.hdf5", made | {"next_observations": following(made)})
-    assert len(prepared(path, task("Limited-v0")).rewards) == 6000 * 19
-
-
 def test_without_limit_and_end_it_says_what_to_set(tmp_path):
     made = columns([20]) | {"terminals": np.zeros(20, bool)}
     with pytest.raises(DatasetError, match=r"no time limit.*rl\.tasks\.mine\.options\.max_episode"):

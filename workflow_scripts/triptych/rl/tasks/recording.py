@@ -30,8 +30,6 @@ CLOSE = 1e-3
 """How far `next_observations` may lie from the next row, in deviations of their column."""
 LOOKED_AT = 20_000
 """Rows by which a column's deviation is judged."""
-JOINTS = 1e-5
-"""Share of rows that may not be followed by their next observation, as where files are joined."""
 REASONS = {
     errno.ENOENT: ("nothing there", "Correct the path in the config."),
     errno.EAGAIN: ("one that is locked", "Close the program that writes it, and run again."),
@@ -87,13 +85,10 @@ def read_recording(
     with _opened(path) as stream:
         _check_layout(path, stream, spaces)
         columns = {key: _read_column(path, stream[key], key) for key in KEYS}
-        followed = NEXT in stream
-        unmarked = _unmarked_ends(path, stream, columns)
+        followed = _check_followed(path, stream, columns, published)
         spaces = _own_bounds(stream, spaces)
-    if len(unmarked):
-        _check_unmarked(path, unmarked, columns, published)
     columns["actions"] = _narrowed(path, columns["actions"], spaces)
-    return Recording(**columns, followed=followed and not published)
+    return Recording(**columns, followed=followed)
 
 
 def recorded_environment(path: PathLike) -> dict[str, Any] | None:
@@ -204,35 +199,30 @@ def _own_bounds(stream: h5py.File, spaces: Spaces | None) -> Spaces | None:
     return own
 
 
-def _unmarked_ends(
-    path: PathLike, stream: h5py.File, columns: dict[str, NDArray[Any]]
-) -> NDArray[np.int64]:
-    """Rows without an end whose `next_observations`, if there are any, are not the next row's."""
-    following = stream.get(NEXT)
-    if not isinstance(following, h5py.Dataset):
-        return np.empty(0, np.int64)
-    observations = columns["observations"]
-    if following.shape != observations.shape:
-        raise DatasetError(path, NEXT, f"shape {observations.shape}", f"shape {following.shape}")
+def _check_followed(
+    path: PathLike, stream: h5py.File, columns: dict[str, NDArray[Any]], published: bool
+) -> bool:
+    """Whether the file's `next_observations`, if there are any, show the order of its rows.
+
+    Raises DatasetError where they aren't the next row's and no episode ends; of D4RL's own files
+    they show nothing.
+    """
+    if NEXT not in stream:
+        return False
+    following, observations = stream[NEXT], columns["observations"]
+    if (shape := getattr(following, "shape", None)) != observations.shape:
+        raise DatasetError(path, NEXT, f"shape {observations.shape}", f"shape {shape}")
     shown = observations[:LOOKED_AT].astype(np.float64)
     tolerance = CLOSE * shown.std(0) + 2 * np.spacing(np.abs(shown).max(0).astype(np.float32))
     same = (np.abs(following[:-1] - observations[1:]) <= tolerance).all(1)
-    return np.flatnonzero(~(same | columns["terminals"][:-1] | columns["timeouts"][:-1]))
-
-
-def _check_unmarked(
-    path: PathLike, rows: NDArray[np.int64], columns: dict[str, NDArray[Any]], published: bool
-) -> None:
-    """Make few rows of `_unmarked_ends` time-outs, in place. Raises DatasetError for more."""
-    found = f"other observations after {len(rows)} rows without an end, first row {rows[0]}"
-    if published:
+    rows = np.flatnonzero(~(same | columns["terminals"][:-1] | columns["timeouts"][:-1]))
+    if len(rows):
+        found = f"other observations after {len(rows)} rows without an end, first row {rows[0]}"
+        if not published:
+            advice = "Mark the last step of each episode, and keep its steps in order."
+            raise DatasetError(path, NEXT, "the observations of the next rows", found, advice)
         logger.warning("%s: %s; used as D4RL's loader uses them", path, found)
-    elif len(rows) <= JOINTS * len(columns["rewards"]):
-        columns["timeouts"][rows] = True
-        logger.warning("%s: %s; taken as time-outs", path, found)
-    else:
-        advice = "Mark the last step of each episode, and keep its steps in order."
-        raise DatasetError(path, NEXT, "the observations of the next rows", found, advice)
+    return not published
 
 
 def _read_column(path: PathLike, dataset: h5py.Dataset, key: str) -> NDArray[Any]:
