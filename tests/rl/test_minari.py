@@ -66,17 +66,16 @@ def test_a_data_set_that_is_neither_here_nor_to_be_had_is_named(folder):
 
 
 @pytest.mark.parametrize(
-    ("name", "left", "message"),
+    ("name", "message"),
     [
-        ("main_data.hdf5", 0.5, "can't be read in .*ant-v0.*delete it"),
-        ("main_data.hdf5", 0, "can't be read in .*ant-v0.*delete it"),
-        ("metadata.json", 0.5, "can't be read in .*ant-v0.*metadata.json is no JSON"),
+        ("main_data.hdf5", "can't be read in .*ant-v0.*delete it"),
+        ("metadata.json", "can't be read in .*ant-v0.*metadata.json is no JSON"),
     ],
 )
-def test_a_data_set_that_was_cut_short_is_named(folder, name, left, message):
+def test_a_data_set_that_was_cut_short_is_named(folder, name, message):
     record(1)
     (path,) = folder.rglob(name)
-    path.write_bytes(path.read_bytes()[: int(left * path.stat().st_size)])
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     with pytest.raises(InputError, match=message):
         write_minari(NAME, folder / "ant.hdf5")
 
@@ -129,27 +128,11 @@ def test_data_of_another_environment_are_refused_by_name(folder, environment, op
         prepare(folder / "ant.hdf5", ANT, "minari", folder / "t.safetensors", folder / "d.csv")
 
 
-class Scaled(gymnasium.ObservationWrapper, gymnasium.utils.RecordConstructorArgs):
-    """A wrapper of a project's own."""
-
-    def __init__(self, env, by=10.0):
-        gymnasium.utils.RecordConstructorArgs.__init__(self, by=by)
-        gymnasium.ObservationWrapper.__init__(self, env)
-        self.by = by
-
-    def observation(self, observation):
-        return observation * self.by
-
-
-@pytest.mark.parametrize(
-    "wrapper",
-    [gymnasium.wrappers.NormalizeObservation, gymnasium.wrappers.NormalizeReward, Scaled],
-)
-def test_data_recorded_through_a_wrapper_are_refused_by_its_name(folder, wrapper):
-    record(2, wrapper=wrapper)
+def test_data_recorded_through_a_wrapper_are_refused_by_its_name(folder):
+    record(2, wrapper=gymnasium.wrappers.NormalizeObservation)
     write_minari(NAME, folder / "ant.hdf5")
     made = folder / "ant.hdf5", ANT, "minari", folder / "t.safetensors", folder / "d.csv"
-    with pytest.raises(DatasetError, match=rf"env_spec: .*in the wrappers {wrapper.__name__}\."):
+    with pytest.raises(DatasetError, match=r"env_spec: .*in the wrappers NormalizeObservation\."):
         prepare(*made)
     prepare(*made, accepted=["wrappers"])
 
