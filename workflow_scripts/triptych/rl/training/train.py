@@ -23,7 +23,7 @@ from triptych.core.training_loop import EXPLODED, DivergedError, LoopSettings, T
 from triptych.rl.acting.evaluation import EvaluationSettings, evaluate
 from triptych.rl.methods import CRITERIA, DENSE
 from triptych.rl.networks.algorithm import Algorithm
-from triptych.rl.networks.sampling import DeviceData, Draws, Scaling
+from triptych.rl.networks.sampling import DeviceData, Draws
 from triptych.rl.networks.stacked import MAX_ACTION
 from triptych.rl.pruning.keeping import check_masks
 from triptych.rl.pruning.stack import PrunedStack
@@ -90,52 +90,22 @@ def train(
     data = data.seen_as(list(rows["observations"]))
     if device.type == "cpu":
         keep_freed_memory()
-    all_dense = bool((rows["method"] == DENSE).all())
-    masks = {} if all_dense else {n: torch.as_tensor(m).to(device) for n, m in stack.masks.items()}
-    algorithm = settings.algorithms[0]
-    changing = ChangingMasks(rows, list(algorithm.groups().values()), settings.updates)
-    learner = Learner(
-        {name: value.to(device) for name, value in stack.initial.items()},
-        masks,
-        algorithm,
-        settings.steps,
-        masks_change=bool(changing),
-        sparse=settings.sparse,
-    )
-    if settings.sparse:
-        counts = len(settings.sparse), len(rows)
-        logger.info("%d of %d runs train with their kept weights alone", *counts)
-    run = StackTraining(rows, learner, data.scaling, settings, stop, show)
+    run = StackTraining(stack, data, settings, stop, show)
     loop_settings = LoopSettings(
         settings.updates, ("update", "updates"), POLL, settings.checkpoint_every
     )
     loop = TrainingLoop(run, loop_settings, checkpoint, run.stop_reason)
     loop.restore(device)
-    draws = Draws(run.seeds, data, settings.steps.batch, algorithm)
+    draws = Draws(run.seeds, data, settings.steps.batch, settings.algorithms[0])
     try:
-        update = update_stepper(learner, data, draws, settings.precision)
-
-        def take_step() -> None:
-            learner.set_rate(settings.steps.rate(run.done, settings.updates))
-            run.take(update(run.done))
-            changing.after(run.done, learner)
-
-        loop.run(f"{rows['task'].iloc[0]} x{len(rows)}", take_step)
+        update = update_stepper(run.learner, data, draws, settings.precision)
+        loop.run(f"{rows['task'].iloc[0]} x{len(rows)}", lambda: run.step(update))
     except torch.OutOfMemoryError as error:
         raise InputError(
             f"the GPU's memory doesn't hold {len(rows)} runs ({str(error).split('. ')[0]}). Lower "
             "rl.runs_per_job, so that fewer runs are trained in one job, or set device: cpu."
         ) from error
-    arrays = dict(learner.parameters)
-    if data.scaling:
-        arrays |= {SHIFT: data.scaling.shift, SCALE: data.scaling.scale}
-    scores, losses = run.histories()
-    return TrainedStack(
-        arrays={name: value.detach().cpu().numpy() for name, value in arrays.items()},
-        masks={name: mask.cpu().numpy() for name, mask in learner.masks().items()},
-        scores=scores,
-        losses=losses,
-    )
+    return run.trained()
 
 
 class StackTraining:
@@ -147,25 +117,40 @@ class StackTraining:
 
     def __init__(
         self,
-        rows: pd.DataFrame,
-        learner: Learner,
-        scaling: Scaling | None,
+        stack: PrunedStack,
+        data: DeviceData,
         settings: TrainingSettings,
         stop: Stop,
         show: Show,
     ) -> None:
-        self._rows, self._learner, self._stop, self._scaling = rows, learner, stop, scaling
-        self._settings, self._show = settings, show
-        self.seeds = [int(seed) for seed in rows["seed"]]
+        self._rows, self._scaling, self._settings = stack.rows, data.scaling, settings
+        self._stop, self._show = stop, show
+        algorithm, device = settings.algorithms[0], data.rewards.device
+        groups = list(algorithm.groups().values())
+        self._changing = ChangingMasks(self._rows, groups, settings.updates)
+        masks = {} if (self._rows["method"] == DENSE).all() else stack.masks
+        self.learner = Learner(
+            {name: value.to(device) for name, value in stack.initial.items()},
+            {name: torch.as_tensor(mask).to(device) for name, mask in masks.items()},
+            algorithm,
+            settings.steps,
+            masks_change=bool(self._changing),
+            sparse=settings.sparse,
+        )
+        if settings.sparse:
+            counts = len(settings.sparse), len(self._rows)
+            logger.info("%d of %d runs train with their kept weights alone", *counts)
+        self.seeds = [int(seed) for seed in self._rows["seed"]]
         self._named_runs = [
             " ".join(f"{key} {value}" for key, value in row.items())
-            for row in rows.to_dict("records")
+            for row in self._rows.to_dict("records")
         ]
         self.done = 0
         self._scores: list[dict[Any, Any]] = []
         self._losses: list[dict[str, Any]] = []
-        self._summed = torch.zeros(len(learner.networks), len(rows), device=learner.device)
-        self._columns = [f"{network}_loss" for network in learner.networks]
+        networks = self.learner.networks
+        self._summed = torch.zeros(len(networks), len(self._rows), device=device)
+        self._columns = [f"{network}_loss" for network in networks]
         self._diverged: dict[int, int] = {}  # update at which a run was noticed, by its place
 
     @property
@@ -182,10 +167,16 @@ class StackTraining:
         """Why to stop, or None; checked every POLL updates, as an update takes milliseconds."""
         return self._stop.reason if self.done and self.done % POLL == 0 else None
 
-    def take(self, losses: Tensor) -> None:
-        """Count an update and its losses [networks, K]."""
-        self._summed += losses
+    def step(self, update: Callable[[int], Tensor]) -> None:
+        """Perform the next update, and change the masks that change after it.
+
+        update: as `update_stepper` returns it.
+        """
+        settings = self._settings
+        self.learner.set_rate(settings.steps.rate(self.done, settings.updates))
+        self._summed += update(self.done)
         self.done += 1
+        self._changing.after(self.done, self.learner)
 
     def check_divergence(self) -> str:
         """Mark runs whose losses, means since the last row, are no longer good. Returns "".
@@ -196,7 +187,7 @@ class StackTraining:
         wrong = ~means.isfinite().all(0)
         if self._losses:
             checked = [
-                n for n, name in enumerate(self._learner.networks) if name not in MAY_BE_NEGATIVE
+                n for n, name in enumerate(self.learner.networks) if name not in MAY_BE_NEGATIVE
             ]
             first = torch.tensor([self._losses[0][name] for name in self._columns])
             first = first[checked].to(means.device)
@@ -225,13 +216,13 @@ class StackTraining:
 
     def _clear_diverged(self) -> None:
         """Mark runs whose weights aren't finite; set the weights of all that diverged to zero."""
-        self._mark(~self._learner.finite(), "weights")
-        self._learner.clear(self._diverged)
+        self._mark(~self.learner.finite(), "weights")
+        self.learner.clear(self._diverged)
 
     def _means(self) -> Tensor:
         """Each network's mean loss [networks, K] over its moves since the last row of losses."""
-        moved = self._learner.moved
-        counts = [moved(n, self.done) - moved(n, self._last) for n in self._learner.networks]
+        moved = self.learner.moved
+        counts = [moved(n, self.done) - moved(n, self._last) for n in self.learner.networks]
         return self._summed / torch.tensor(counts, device=self._summed.device).clamp(min=1)[:, None]
 
     def evaluate(self) -> bool:
@@ -263,7 +254,7 @@ class StackTraining:
         for algorithm in self._settings.algorithms:
             frame = evaluate(
                 algorithm,
-                self._learner.parameters,
+                self.learner.parameters,
                 self.seeds,
                 self._settings.evaluation,
                 update=self.done,
@@ -290,7 +281,7 @@ class StackTraining:
             "update": self.done,
             "scores": self._scores,
             "losses": self._losses,
-            "learner": self._learner.state(),
+            "learner": self.learner.state(),
             "summed": self._summed,
             "diverged": self._diverged,
         }
@@ -298,11 +289,24 @@ class StackTraining:
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from a state."""
         self.done, self._scores, self._losses = state["update"], state["scores"], state["losses"]
-        self._learner.restore(state["learner"])
+        self.learner.restore(state["learner"])
         self._summed.copy_(state["summed"])
         self._diverged = state["diverged"]
         if self._scores:
             self._show(*self.histories())
+
+    def trained(self) -> TrainedStack:
+        """The networks as they are, with the histories."""
+        arrays = dict(self.learner.parameters)
+        if self._scaling:
+            arrays |= {SHIFT: self._scaling.shift, SCALE: self._scaling.scale}
+        scores, losses = self.histories()
+        return TrainedStack(
+            arrays={name: value.detach().cpu().numpy() for name, value in arrays.items()},
+            masks={name: mask.cpu().numpy() for name, mask in self.learner.masks().items()},
+            scores=scores,
+            losses=losses,
+        )
 
 
 class ChangingMasks:
