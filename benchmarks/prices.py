@@ -23,7 +23,7 @@ from triptych.audio.models.retrieval import RetrievalModel
 from triptych.audio.models.sentences import Transformer
 from triptych.audio.models.settings import ModelSettings
 from triptych.audio.training.batches import Batch, Batches, Pair
-from triptych.audio.training.settings import TrainingSettings
+from triptych.audio.training.settings import training_settings
 from triptych.audio.training.trainer import Task, TrainingRun
 from triptych.core.config import read_config
 from triptych.core.device import choose_device, describe_device
@@ -86,7 +86,7 @@ def price(
     )
     batch = arguments.batch or stages["common"]["batch"]
     table = {**stages["common"], **stages[arguments.stage], "batch": batch}
-    training = TrainingSettings.from_table(table)
+    training = training_settings(table)
     with device:
         text: Any = RandomText(pair[1], settings.text_dropout)
         model = RetrievalModel(settings, settings.audio.network(), text)

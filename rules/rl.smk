@@ -131,7 +131,7 @@ rule rl_latency:
             key: RL.timed[key]
             for key in ("task", "method", "sparsity_percent", "seed")
         },
-        place=RL.rows(RL.timed["task"], RL.timed["stack"]).index(RL.timed),
+        place=RL.stack(RL.timed["task"], RL.timed["stack"]).runs.index(RL.timed),
         networks=PRUNED_WIDTHS,
         widths=RL.config["widths"][PRUNED_WIDTHS],
         bcq=RL.config["bcq"],

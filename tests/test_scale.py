@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from triptych.core.config import ConfigError, merged
-from triptych.rl.tasks.sweep import keys_of, runs_of
-from triptych.scale import FILES, changes_nothing, nearest, scale_of, shipped
+from triptych.rl.tasks.sweep import keys_of, stacks_of
+from triptych.scale import FILES, nearest, neutral_keys, scale_of, shipped
 
 ROOT = Path(__file__).parents[1]
 
@@ -78,7 +78,12 @@ def test_what_changes_no_number_changes_no_scale(path: str, value: object) -> No
 def test_the_papers_offline_rl_is_225_runs_and_what_lies_beyond_is_named() -> None:
     """Three tasks, five seeds; dense, and seven sparsities by SNIP and by GraSP."""
     runs = {
-        scale: [run for run in runs_of(shipped(scale, ROOT)["rl"]) if run["trained"]]
+        scale: [
+            run
+            for stack in stacks_of(shipped(scale, ROOT)["rl"])
+            for run in stack.runs
+            if stack.algorithms
+        ]
         for scale in ("paper", "beyond")
     }
     assert len(runs["paper"]) == 3 * 5 * (1 + 7 * 2)
@@ -96,5 +101,5 @@ def test_every_key_that_changes_nothing_is_a_key_of_some_config() -> None:
 
     keys = {key[1:] for scale in FILES for key in of(shipped(scale, ROOT), "")}
     keys.add("audio.sources.audiocaps.path")  # of a copy of one's own
-    unused = [each for each in changes_nothing() if not any(fnmatchcase(key, each) for key in keys)]
+    unused = [each for each in neutral_keys() if not any(fnmatchcase(key, each) for key in keys)]
     assert not unused

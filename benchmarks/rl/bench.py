@@ -17,15 +17,14 @@ from triptych.core.device import describe_device
 from triptych.core.memory import keep_freed_memory
 from triptych.rl.algorithms.bc import Bc
 from triptych.rl.algorithms.bcq import Bcq
-from triptych.rl.networks.algorithm import PAPER_WIDTHS
+from triptych.rl.networks.algorithm import Widths
 from triptych.rl.networks.sampling import DeviceData, Draws
 from triptych.rl.networks.stacked import Batch, Noise
 from triptych.rl.pruning.stack import prune
 from triptych.rl.tasks.sweep import DEFAULT
-from triptych.rl.tasks.task import ASSUMED, SIZES
+from triptych.rl.tasks.task import SIZES
 from triptych.rl.tasks.transitions import Transitions
-from triptych.rl.training.learner import Learner, StepSettings
-from triptych.rl.training.train import update_stepper
+from triptych.rl.training.learner import Learner, StepSettings, update_stepper
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +38,9 @@ ALGORITHMS = {
 }
 STEPS = StepSettings(batch=100, learning_rate=1e-3, tau=0.005)
 """The reference's own values, whatever the scale of the run."""
+PAPER_WIDTHS = Widths(actor=(400, 300), critic=(400, 300), vae=750)
+ASSUMED = (105, 8)
+"""Ant's sizes, of a task of one's own."""
 TRANSITIONS = 20_000
 """Rows of the made-up data set: its values don't change what an update costs."""
 

@@ -8,10 +8,10 @@ from packed_reader import unpack
 from safetensors.numpy import save_file
 
 from triptych.cli import main
-from triptych.rl.acting.stored_policy import write_policies
 from triptych.rl.algorithms.bcq import Bcq
 from triptych.rl.networks.algorithm import Widths
 from triptych.rl.networks.stacked import torch_layout
+from triptych.rl.training.train import write_policies
 
 STATE, ACTION = 5, 2
 ROWS = [

@@ -14,7 +14,6 @@ from triptych.core.provenance import (
     fingerprint,
     link_to,
     named_files,
-    own_files,
     planned_code,
 )
 
@@ -180,7 +179,7 @@ def test_an_edit_anywhere_in_a_users_package_changes_its_digests(
     after = digests(library, module)
     assert {name for name in after if before.get(name) != after[name]} == {file}
     own = {name: after[name] for name in after.keys() - digests(library)}
-    assert file in own_files(own)
+    assert file in own
     check_code(own)
     (template / file).write_text("PLACE = 7")
     with pytest.raises(CodeChanged, match=rf"^{file} changed"):

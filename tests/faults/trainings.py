@@ -8,28 +8,20 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import torch
 
-sys.path.append(str(Path(__file__).parents[1] / "audio"))
-sys.path.append(str(Path(__file__).parents[1] / "style"))
+sys.path += [str(Path(__file__).parents[1] / study) for study in ("audio", "rl", "style")]
 
+import stacks as rl
 import style_training_job as style
 import tiny_retrieval as audio
 from stops import Never
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.job import job
-from triptych.rl.acting.evaluation import EvaluationSettings
 from triptych.rl.algorithms.bcq import Bcq
-from triptych.rl.networks.algorithm import Widths, algorithm_class
-from triptych.rl.networks.sampling import DeviceData
-from triptych.rl.pruning.stack import PrunedStack
-from triptych.rl.tasks.task import task_named
+from triptych.rl.networks.algorithm import Widths
 from triptych.rl.tasks.transitions import Transitions
-from triptych.rl.training.learner import StepSettings
-from triptych.rl.training.state import TrainingSettings
-from triptych.rl.training.train import train
 from triptych.style.network import training as style_training
 from triptych.style.network.architecture import Architecture
 from triptych.style.network.initial_weights import initial_network
@@ -54,9 +46,7 @@ def train_style(folder, stop=None, **changes):
     )
 
 
-WIDTHS = Widths(actor=(6, 5), critic=(7, 5), vae=8)
 SEEDS = (0, 1, 2)
-BCQ = {"discount": 0.99, "phi": 0.05, "lambda": 0.75, "target_samples": 2}
 
 
 def train_stack(folder, stop=None, learning_rate=1e-3, broken=None):
@@ -67,32 +57,20 @@ def train_stack(folder, stop=None, learning_rate=1e-3, broken=None):
         return random.standard_normal((200, *shape)).astype(np.float32)
 
     data = Transitions(normal(11), np.tanh(normal(3)), normal(), normal(11), 0 * normal())
-    rows = pd.DataFrame(
-        [
-            {"task": "hopper", "observations": "raw", "method": "dense", "pruning": "default"}
-            | {"sparsity_percent": 0, "seed": s}
-            for s in SEEDS
-        ]
-    )
-    algorithms = tuple(algorithm_class(name).from_table(BCQ) for name in ("BCQ", "BC"))
-    parameters = Bcq.initialise(WIDTHS, 11, 3, SEEDS)
+    parameters = Bcq.initialise(Widths(actor=(6, 5), critic=(7, 5), vae=8), 11, 3, SEEDS)
     if broken is not None:
         parameters["vae.d3.bias"][broken] = torch.nan
-    settings = TrainingSettings(
-        algorithms=algorithms,
-        steps=StepSettings(batch=10, learning_rate=learning_rate, tau=0.005),
-        evaluation=EvaluationSettings(1, 1, candidates=2, seed=0, task=task_named("hopper")),
+    return rl.train_bcq(
+        folder,
+        rl.runs(*(("dense", 0, seed) for seed in SEEDS)),
+        parameters,
+        {},
+        data,
+        stop,
+        steps=dataclasses.replace(rl.STEPS, batch=10, learning_rate=learning_rate),
         updates=60,
         evaluate_every=30,
         checkpoint_every=15,
-        precision="float32",
-    )
-    return train(
-        PrunedStack(rows, "narrow", algorithms[0], [], parameters, {}),
-        DeviceData(data, CPU, torch.float32),
-        settings,
-        Checkpoint(folder, "x"),
-        stop or Never(),
     )
 
 

@@ -3,10 +3,9 @@
 import itertools
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
-from stacks import BCQ, CPU, STEPS, batches
+from stacks import BCQ, CPU, STEPS, batches, runs
 
 from triptych.rl.networks.sampling import DeviceData
 from triptych.rl.pruning.criteria.set import CHANGES, REPLACED
@@ -21,13 +20,7 @@ METHODS = ["trained_magnitude", "set", "snip", "dense"]
 @pytest.fixture(scope="module")
 def trained(narrow, transitions):
     """A stack's learner, and after each update what its weights and masks were."""
-    rows = pd.DataFrame(
-        [
-            {"task": "hopper", "observations": "raw", "method": method, "seed": 0}
-            | {"pruning": "default", "sparsity_percent": 0 if method == "dense" else 80}
-            for method in METHODS
-        ]
-    )
+    rows = runs(*((method, 0 if method == "dense" else 80, 0) for method in METHODS))
     data = DeviceData(transitions, CPU, torch.float32)
     pruning = {"default": {"snip_batch": 10, "iterations": 1}}
     parameters, masks = prune(rows, narrow, pruning, data, BCQ)

@@ -1,15 +1,13 @@
 """Tasks that config names: any environment of gymnasium's, its bounds, its scores."""
 
 import gymnasium
-import h5py
 import numpy as np
 import pytest
+from recorded_files import prepared, written
 
 from triptych.rl.tasks.environments import GymnasiumEpisodes, episodes_of, spaces_of
 from triptych.rl.tasks.locomotion import Locomotion
-from triptych.rl.tasks.preparing import prepare
 from triptych.rl.tasks.task import NORMALISED, PAPER, task_from, task_named
-from triptych.rl.tasks.transitions import read_transitions
 
 PENDULUM = task_from("pendulum", "Pendulum-v1")
 
@@ -53,25 +51,19 @@ def test_the_papers_tasks_have_the_bounds_of_gymnasium():
         assert theirs.action_space.high.tolist() == spaces.high.tolist()
 
 
-def written(path, actions):
-    rows = len(actions)
-    with h5py.File(path, "w") as stream:
-        stream["observations"] = np.random.default_rng(0).normal(size=(rows, 3)).astype("f4")
-        stream["actions"] = actions.astype("f4")
-        stream["rewards"] = np.full(rows, -2, "f4")
-        stream["terminals"] = np.zeros(rows, bool)
-        stream["timeouts"] = np.arange(rows) % 200 == 199
-    return path
-
-
 def test_recorded_actions_are_scaled_to_the_environments_bounds(tmp_path):
     actions = np.linspace(-2, 2, 450)[:, None]
-    path = written(tmp_path / "mine.hdf5", actions)
-    prepare(path, PENDULUM, "path", tmp_path / "t.safetensors", tmp_path / "d.csv")
-    kept = read_transitions(tmp_path / "t.safetensors")
+    columns = {
+        "observations": np.random.default_rng(0).normal(size=(450, 3)).astype("f4"),
+        "actions": actions.astype("f4"),
+        "rewards": np.full(450, -2, "f4"),
+        "terminals": np.zeros(450, bool),
+        "timeouts": np.arange(450) % 200 == 199,
+    }
+    kept = prepared(written(tmp_path / "mine.hdf5", columns), PENDULUM)
     rows = np.delete(np.arange(449), [199, 399])
     np.testing.assert_allclose(kept.actions, actions[rows] / 2, atol=1e-6)
-    header, row = (tmp_path / "d.csv").read_text().splitlines()
+    header, row = (tmp_path / "mine.csv").read_text().splitlines()
     found = dict(zip(header.split(","), row.split(","), strict=True))
     # 200, 200 and 50 steps of -2; without references the score is the return.
     assert float(found["return_mean"]) == float(found["score_normalised_mean"]) == -300

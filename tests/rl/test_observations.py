@@ -6,16 +6,15 @@ import numpy as np
 import pytest
 import torch
 
-from triptych.rl.acting.exporting import acting_arrays
+from triptych.rl.acting.exporting import acting_arrays, read_policy
 from triptych.rl.acting.inference import ActingSettings
 from triptych.rl.acting.latency import kernels_of
-from triptych.rl.acting.stored_policy import read_policy, write_policies
 from triptych.rl.algorithms.bc import Bc, act_bc
 from triptych.rl.algorithms.bcq import Bcq, act_bcq
 from triptych.rl.networks.algorithm import Widths
-from triptych.rl.networks.observations import scaling
-from triptych.rl.networks.sampling import DeviceData
+from triptych.rl.networks.sampling import DeviceData, scaling
 from triptych.rl.pruning.storage import SCALE, SHIFT
+from triptych.rl.training.train import write_policies
 
 CPU = torch.device("cpu")
 KINDS = ["raw", "normalised"]

@@ -4,20 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from stacks import BC, BCQ, CPU, IQL, STEPS, TD3_BC, random_masks, stack, updated
-from stops import Never
+from stacks import BC, BCQ, CPU, IQL, STEPS, TD3_BC, random_masks, runs, stack, train_bcq, updated
 from torch.nn.functional import linear
 
-from triptych.core.checkpoint import Checkpoint
-from triptych.rl.acting.evaluation import EvaluationSettings
-from triptych.rl.networks.sampling import DeviceData
+from triptych.rl.acting.latency import update_times
 from triptych.rl.networks.sparse import SparseParameters
-from triptych.rl.pruning.stack import PrunedStack
-from triptych.rl.tasks.task import task_named
 from triptych.rl.training.learner import SPARSE_DENSITY, Learner, sparse_runs
-from triptych.rl.training.speed import update_times
-from triptych.rl.training.state import TrainingSettings
-from triptych.rl.training.train import train
 
 SEEDS = [0, 1, 0]
 
@@ -96,17 +88,10 @@ def test_a_sparse_run_that_diverges_is_cleared_and_its_neighbours_go_on(narrow, 
         assert torch.equal(value[:2], undisturbed.parameters[name][:2])
 
 
-def runs(*methods):
-    about = {"task": "hopper", "observations": "raw", "pruning": "default", "sparsity_percent": 95}
-    return pd.DataFrame(
-        [{**about, "method": m, "seed": s} for m, s in zip(methods, SEEDS, strict=True)]
-    )
-
-
 def test_runs_train_sparsely_by_the_density_of_what_learns_where_masks_stay():
     few = np.arange(100).reshape(1, 10, 10).repeat(3, 0) < 100 * SPARSE_DENSITY
     masks = {"vae.d2.weight": few, "actor.l2.weight": np.ones((3, 10, 10), bool)}
-    rows = runs("snip", "set", "grasp")
+    rows = runs(("snip", 95, 0), ("set", 95, 1), ("grasp", 95, 0))
     assert sparse_runs(rows, masks, ("vae",), CPU) == (0, 2)
     assert sparse_runs(rows, masks, ("vae", "actor"), CPU) == ()
     assert sparse_runs(rows, masks, ("vae",), torch.device("meta")) == ()
@@ -118,30 +103,23 @@ def test_a_trained_stack_has_the_layout_of_a_dense_one(narrow, transitions, tmp_
     parameters = stack(BCQ, narrow, SEEDS, torch.float32)
     masks = random_masks(parameters, 0.07)
     masks = {name: mask | (torch.arange(3) == 1)[:, None, None] for name, mask in masks.items()}
-    rows, found, shown = runs("snip", "dense", "grasp"), [], []
-    kept = {name: mask.numpy() for name, mask in masks.items()}
-    for sparse in ((), (0, 2)):
-        settings = TrainingSettings(
-            algorithms=(BCQ, BC),
-            steps=STEPS,
-            evaluation=EvaluationSettings(1, 2, candidates=2, seed=0, task=task_named("hopper")),
-            updates=20,
-            evaluate_every=10,
-            checkpoint_every=10,
-            precision="float32",
+    rows, shown = runs(("snip", 95, 0), ("dense", 95, 1), ("grasp", 95, 0)), []
+
+    def show(scores, losses):
+        shown.append((scores, losses))
+
+    expected, ours = (
+        train_bcq(
+            tmp_path / str(len(sparse)),
+            rows,
+            parameters,
+            masks,
+            transitions,
+            show=show,
             sparse=sparse,
         )
-        found.append(
-            train(
-                PrunedStack(rows, "narrow", BCQ, [], parameters, kept),
-                DeviceData(transitions, CPU, torch.float32),
-                settings,
-                Checkpoint(tmp_path / str(len(sparse)), "x"),
-                Never(),
-                lambda scores, losses: shown.append((scores, losses)),
-            )
-        )
-    expected, ours = found
+        for sparse in ((), (0, 2))
+    )
     # Both tables are there after each evaluation, the last of them whole.
     assert [sorted(set(scores["update"])) for scores, _ in shown] == [[10], [10, 20]] * 2
     assert [len(losses) for _, losses in shown] == [3, 6, 3, 6]

@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as arrays_of
 from packed_reader import unpack
 
 from triptych.rl.algorithms.bcq import Bcq
-from triptych.rl.networks.algorithm import PAPER_WIDTHS
+from triptych.rl.networks.algorithm import Widths
 from triptych.rl.networks.stacked import network_of
 from triptych.rl.pruning.storage import coo_bytes, dense_bytes, pack
 
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 PUBLISHED = ROOT / "resources/published/rl_table1_megabytes.csv"
 SPECIFICATION = ROOT / "docs/packed-format.md"
 
-SHAPES = Bcq.layer_shapes(PAPER_WIDTHS, 17, 6)  # HalfCheetah and Walker2d
+SHAPES = Bcq.layer_shapes(Widths((400, 300), (400, 300), 750), 17, 6)  # HalfCheetah and Walker2d
 LAYERS = ("actor", "critic", "vae")
 
 

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from triptych.rl.tasks.sweep import KEYS, keys_of, runs_of
+from triptych.rl.tasks.sweep import KEYS, keys_of, stacks_of
 
 LISTS = {
     "paper": {"methods": ["snip", "grasp"], "sparsities": [50, 95]},
@@ -23,7 +23,7 @@ def table(size="all", lists=LISTS):
         "runs_per_job": size,
         "mask_statistics": {"widths": "paper", "seeds": [0, 1, 2], "runs": measured},
     }
-    return pd.DataFrame(runs_of(config))
+    return pd.DataFrame([run for stack in stacks_of(config) for run in stack.runs])
 
 
 def stacks(runs):

@@ -11,7 +11,7 @@ from broken_runs import start, wait_for_checkpoint
 
 from benchmarks.rl.plain import PlainBCQ
 from triptych.core.stopping import SAVED_EXIT_CODE
-from triptych.rl.acting.evaluation import EvaluationSettings, evaluate
+from triptych.rl.acting.evaluation import EvaluationSettings, evaluate, latents
 from triptych.rl.algorithms import bcq
 from triptych.rl.algorithms.bcq import Bcq
 from triptych.rl.networks.sampling import DeviceData, Draws
@@ -74,7 +74,7 @@ def test_sigterm_saves_and_the_next_run_goes_on(tmp_path, unbroken):
     assert files(tmp_path) == unbroken
 
 
-def reference_returns(task, agent, starts, latents):
+def reference_returns(task, agent, starts, drawn):
     """Act for one policy at a time, as sfujim/BCQ's select_action does."""
     returns = []
     for episode, first in enumerate(starts):
@@ -82,7 +82,7 @@ def reference_returns(task, agent, starts, latents):
         state = simulation.reset([first])
         total = 0.0
         for step in range(simulation.horizon):
-            z = latents[step][episode]
+            z = drawn[step][episode]
             with torch.no_grad():
                 repeated = torch.tensor(state).repeat(len(z), 1)
                 action = agent.actor(repeated, agent.vae.decode(repeated, z.clamp(-0.5, 0.5)))
@@ -98,8 +98,6 @@ def reference_returns(task, agent, starts, latents):
 def test_lock_step_evaluation_equals_acting_one_policy_at_a_time(
     narrow, bcq_settings, step_settings, monkeypatch
 ):
-    from triptych.rl.acting.evaluation import _Latents
-
     monkeypatch.setattr(bcq, "CACHED", 10)  # two episodes at once, then the third
     settings = EvaluationSettings(1, 3, candidates=5, seed=2, task=task_named("hopper"))
     seeds = [0, 7]
@@ -109,10 +107,10 @@ def test_lock_step_evaluation_equals_acting_one_policy_at_a_time(
     for k, seed in enumerate(seeds):
         agent = PlainBCQ(11, 3, narrow, bcq_settings, step_settings)
         agent.load(parameters, k)
-        drawn = _Latents([seed], 40, (3, 5, 6), CPU, torch.float64)
-        latents = [drawn.at(step)[0] for step in range(1000)]
+        drawn = latents([seed], 40, (3, 5, 6), CPU, torch.float64)
+        own = [latent for _, (latent,) in zip(range(1000), drawn, strict=False)]
         starts = np.random.SeedSequence([2, seed, 40]).generate_state(3).tolist()
-        expected = reference_returns("hopper", agent, starts, latents)
+        expected = reference_returns("hopper", agent, starts, own)
         ours = frame[frame["policy"] == k]["return"]
         np.testing.assert_allclose(ours, expected, rtol=1e-9)
 

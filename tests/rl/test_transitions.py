@@ -5,9 +5,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import h5py
 import numpy as np
 import pytest
+from recorded_files import written
 
 from triptych.rl.tasks.environments import spaces_of
 from triptych.rl.tasks.preparing import dataset_summary, prepare, q_learning_transitions
@@ -32,28 +32,14 @@ def recorded(rows: int = ROWS, seed: int = 0) -> dict[str, np.ndarray]:
     }
 
 
-def written(path: Path, columns: dict[str, Any]) -> Path:
-    with h5py.File(path, "w") as stream:
-        for key, values in columns.items():
-            stream[key] = values
-    return path
-
-
-@pytest.fixture
-def d4rl_oracle(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setenv("D4RL_SUPPRESS_IMPORT_ERROR", "1")
-    return pytest.importorskip("d4rl")
-
-
 @pytest.mark.parametrize("last", ["terminal", "timeout", "open"])
-def test_pairs_equal_d4rl_bit_for_bit(tmp_path: Path, d4rl_oracle: Any, last: str) -> None:
+def test_pairs_equal_d4rl_bit_for_bit(tmp_path: Path, last: str) -> None:
+    d4rl = pytest.importorskip("d4rl")
     columns = recorded(3500)
     columns["terminals"][-1] = last == "terminal"
     columns["timeouts"][-1] = last == "timeout"
     ours = q_learning_transitions(read_recording(written(tmp_path / "x.hdf5", columns)))
-    theirs = d4rl_oracle.qlearning_dataset(
-        SimpleNamespace(_max_episode_steps=1000), dataset=columns
-    )
+    theirs = d4rl.qlearning_dataset(SimpleNamespace(_max_episode_steps=1000), dataset=columns)
     assert 0 < len(theirs["rewards"]) < 3499
     for key, expected in theirs.items():
         np.testing.assert_array_equal(getattr(ours, key), expected.astype(np.float32), key)

@@ -9,17 +9,16 @@ import pandas as pd
 import torch
 
 from triptych.core.checkpoint import Checkpoint
+from triptych.core.job import settings_from
 from triptych.core.stopping import Stopped, StopRequest
 from triptych.rl.acting.evaluation import EvaluationSettings
-from triptych.rl.acting.stored_policy import write_policies
 from triptych.rl.networks.algorithm import Widths, algorithm_class
 from triptych.rl.networks.sampling import DeviceData
 from triptych.rl.pruning.stack import prune_stack, write_masks
 from triptych.rl.tasks.task import task_named
 from triptych.rl.tasks.transitions import Transitions
 from triptych.rl.training.learner import StepSettings, sparse_runs
-from triptych.rl.training.state import TrainingSettings
-from triptych.rl.training.train import acting_settings, train
+from triptych.rl.training.train import TrainingSettings, acting_settings, train, write_policies
 
 logging.basicConfig(stream=sys.stdout, level=logging.INFO)
 torch.set_num_threads(1)
@@ -48,7 +47,7 @@ bcq = {"discount": 0.99, "phi": 0.05, "lambda": 0.75, "target_samples": 3}
 td3_bc = {"discount": 0.99, "policy_noise": 0.2, "noise_clip": 0.5, "policy_freq": 2, "alpha": 2.5}
 iql = {"discount": 0.99, "expectile": 0.7, "temperature": 3.0}
 settings = {"BCQ": bcq, "BC": bcq, "TD3+BC": td3_bc, "IQL": iql}
-algorithms = [algorithm_class(name).from_table(settings[name]) for name in sys.argv[2:]]
+algorithms = [settings_from(algorithm_class(name), settings[name]) for name in sys.argv[2:]]
 device = torch.device("cpu")
 pruning = {"default": {"snip_batch": 10, "grasp_batch": 20, "iterations": 1}}
 task = task_named("hopper")

@@ -5,7 +5,7 @@ from pathlib import Path
 from triptych.audio.models.retrieval import load_model
 from triptych.audio.training.corpus import Corpus
 from triptych.audio.training.runs import JobSettings, result_fingerprint, train_runs
-from triptych.audio.training.settings import TrainingSettings
+from triptych.audio.training.settings import training_settings
 from triptych.core.job import job
 from triptych.core.stopping import StopRequest, scheduler_limit
 
@@ -14,7 +14,7 @@ with job(snakemake):
     shared = JobSettings(
         Corpus(files.manifest, files.captions, files.shards, files.queries, files.variations),
         lambda seed: load_model(files.pretrained),
-        TrainingSettings.from_table(
+        training_settings(
             {
                 **params.training,
                 "workers": snakemake.resources.workers,

@@ -6,7 +6,7 @@ from triptych.audio.models.retrieval import build_model
 from triptych.audio.models.settings import ModelSettings
 from triptych.audio.training.corpus import Corpus
 from triptych.audio.training.runs import JobSettings, result_fingerprint, train_runs
-from triptych.audio.training.settings import TrainingSettings
+from triptych.audio.training.settings import training_settings
 from triptych.core.job import job
 from triptych.core.stopping import StopRequest, scheduler_limit
 
@@ -22,7 +22,7 @@ with job(snakemake):
             one_caption=["audiocaps"] if params.audiocaps_captions == "first" else [],
         ),
         partial(build_model, settings, files.text, files.audio_weights or None),
-        TrainingSettings.from_table(
+        training_settings(
             {
                 **params.training,
                 "workers": snakemake.resources.workers,

@@ -11,22 +11,21 @@ import pandas as pd
 import torch
 
 from triptych.core.files import write_csv
-from triptych.core.job import job
+from triptych.core.job import job, settings_from
 from triptych.core.memory import keep_freed_memory
 from triptych.rl.acting.inference import ActingSettings
-from triptych.rl.acting.latency import latency_table, pruned_policy
+from triptych.rl.acting.latency import latency_table, pruned_policy, update_times
 from triptych.rl.algorithms.bcq import Bcq
 from triptych.rl.networks.algorithm import Widths
 from triptych.rl.pruning.stack import read_masks
 from triptych.rl.tasks.transitions import read_transitions
-from triptych.rl.training.speed import update_times
 
 with job(snakemake):
     params, latency = snakemake.params, snakemake.params.latency
     torch.set_num_threads(1)
     stored = read_transitions(snakemake.input.transitions)
     sizes = stored.observations.shape[1], stored.actions.shape[1]
-    widths, bcq = Widths.from_table(params.widths), Bcq.from_table(params.bcq)
+    widths, bcq = settings_from(Widths, params.widths), settings_from(Bcq, params.bcq)
     stacked = read_masks(snakemake.input.masks, Bcq.layer_shapes(widths, *sizes))
     masks = {name: mask[params.place] for name, mask in stacked.items()}
     initial = Bcq.initialise(widths, *sizes, [int(params.run["seed"])])

@@ -1,7 +1,6 @@
 """Check one HDF5 file in D4RL's layout and turn it into transitions and a one-row summary."""
 
 from triptych.core.job import job
-from triptych.core.provenance import own_files
 from triptych.rl.tasks.preparing import prepare
 from triptych.rl.tasks.task import task_from
 
@@ -13,6 +12,5 @@ with job(snakemake):
         snakemake.output.transitions,
         snakemake.output.dataset,
         snakemake.params.d4rl_digests,
-        own_files(snakemake.params.get("code", {})),
         snakemake.params.get("accepted", ()),
     )

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from triptych.core.job import job
+from triptych.core.job import job, settings_from
 from triptych.rl.algorithms.bcq import Bcq
 from triptych.rl.networks.algorithm import Widths
 from triptych.rl.pruning.stack import prune_stack
@@ -14,8 +14,8 @@ with job(snakemake):
     pruned = prune_stack(
         pd.DataFrame(params.runs),
         params.networks,
-        Widths.from_table(params.widths),
-        Bcq.from_table(params.bcq),
+        settings_from(Widths, params.widths),
+        settings_from(Bcq, params.bcq),
         params.pruning,
         task=task_from(**params.task),
         transitions=read_transitions(snakemake.input.transitions),

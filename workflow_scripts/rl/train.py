@@ -8,11 +8,10 @@ import torch
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import choose_device, choose_precision
 from triptych.core.files import write_csv
-from triptych.core.job import job
+from triptych.core.job import job, settings_from
 from triptych.core.provenance import fingerprint
 from triptych.core.stopping import StopRequest, scheduler_limit
 from triptych.rl.acting.evaluation import EvaluationSettings
-from triptych.rl.acting.stored_policy import write_policies
 from triptych.rl.networks.algorithm import Widths, algorithm_class
 from triptych.rl.networks.sampling import DeviceData
 from triptych.rl.pruning.stack import prune_stack
@@ -20,21 +19,20 @@ from triptych.rl.tasks.task import task_from
 from triptych.rl.tasks.transitions import read_horizon, read_transitions
 from triptych.rl.training.curves import draw_curves
 from triptych.rl.training.learner import StepSettings, sparse_runs
-from triptych.rl.training.state import TrainingSettings
-from triptych.rl.training.train import acting_settings, train
+from triptych.rl.training.train import TrainingSettings, acting_settings, train, write_policies
 
 with job(snakemake):
     params, output, training = snakemake.params, snakemake.output, snakemake.params.training
     rows, device = pd.DataFrame(params.runs), choose_device(params.device)
     task = task_from(**params.task)
     algorithms = tuple(
-        algorithm_class(name).from_table(table) for name, table in params.algorithms.items()
+        settings_from(algorithm_class(name), table) for name, table in params.algorithms.items()
     )
     transitions = read_transitions(snakemake.input.transitions, params.max_transitions)
     pruned = prune_stack(
         rows,
         snakemake.wildcards.networks,
-        Widths.from_table(params.widths),
+        settings_from(Widths, params.widths),
         algorithms[0],
         params.pruning,
         task=task,
@@ -49,9 +47,12 @@ with job(snakemake):
     )
     settings = TrainingSettings(
         algorithms=algorithms,
-        steps=StepSettings.from_table(training),
-        evaluation=EvaluationSettings.from_table(
-            params.evaluation, task, read_horizon(snakemake.input.transitions)
+        steps=settings_from(StepSettings, training),
+        evaluation=settings_from(
+            EvaluationSettings,
+            params.evaluation,
+            task=task,
+            horizon=read_horizon(snakemake.input.transitions),
         ),
         updates=training["updates"],
         evaluate_every=params.evaluation["every"],

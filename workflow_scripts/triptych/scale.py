@@ -63,9 +63,9 @@ def _shipped(scale: str, root: Path) -> dict[str, Any]:
 
 def _values(config: Mapping[str, Any]) -> dict[str, Any]:
     """The values that can change a number, by keys such as rl.training.batch."""
-    neutral = changes_nothing()
+    neutral = neutral_keys()
     alike = {
-        key: same for study in workflows().values() for key, same in study.COUNT_AS_ONE.items()
+        key: same for study in workflows().values() for key, same in study.EQUIVALENT_VALUES.items()
     }
     return {
         key: min(alike[key]) if value in alike.get(key, ()) else value
@@ -74,9 +74,9 @@ def _values(config: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def changes_nothing() -> list[str]:
+def neutral_keys() -> list[str]:
     """Patterns of the keys whose values change no number, of all studies."""
-    return [*SHARED, *(key for study in workflows().values() for key in study.CHANGES_NOTHING)]
+    return [*SHARED, *(key for study in workflows().values() for key in study.NEUTRAL_KEYS)]
 
 
 def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:

@@ -9,7 +9,7 @@ from triptych.apps import output_path
 from triptych.core.errors import InputError
 
 if TYPE_CHECKING:
-    from triptych.rl.acting.stored_policy import StoredPolicy
+    from triptych.rl.acting.exporting import StoredPolicy
 
 EXAMPLES = """\
 example:
@@ -61,8 +61,8 @@ def add_commands(commands: Any) -> None:
 
 def _export(options: argparse.Namespace) -> int:
     from triptych.core.files import Results
-    from triptych.rl.acting.exporting import READER, acting_arrays, export, reader
-    from triptych.rl.acting.stored_policy import OPTIONS, read_policy
+    from triptych.rl.acting.exporting import OPTIONS, READER, acting_arrays, read_policy, reader
+    from triptych.rl.pruning.storage import pack
 
     given = {key: getattr(options, option) for option, key in OPTIONS.items()}
     policy = read_policy(options.policy, {k: v for k, v in given.items() if v is not None})
@@ -79,7 +79,10 @@ def _export(options: argparse.Namespace) -> int:
                 raise InputError(f"{path} exists; choose another name or add --force")
         metadata = {"row": policy.row, "settings": policy.settings}
         results = Results(options.force, repeated=True)
-        error = export(output, arrays, metadata, options.values, results)
+        with results.new(output) as temporary:
+            error = pack(temporary, arrays, metadata, options.values)
+        with results.new(output.parent / READER) as temporary:
+            temporary.write_text(reader(), encoding="utf-8")
     except ValueError as problem:
         raise InputError(f"{options.policy}: {problem}") from problem
     dense = sum(array.nbytes for array in arrays.values())

@@ -14,7 +14,7 @@ from triptych.audio.models.settings import ModelSettings
 from triptych.audio.training.settings import MACHINE
 from triptych.core.config import ConfigError
 
-CHANGES_NOTHING = (
+NEUTRAL_KEYS = (
     # Speed, and what a run leaves behind for looking at.
     *(f"audio.stages.*.{key}" for key in MACHINE),
     "audio.stages.*.chunk",
@@ -34,7 +34,7 @@ CHANGES_NOTHING = (
     "audio.keep_downloads",
 )
 """Patterns of the keys whose values change no number."""
-COUNT_AS_ONE = {"audio.sources.audiocaps.source": ("path", "mp3")}
+EQUIVALENT_VALUES = {"audio.sources.audiocaps.source": ("path", "mp3")}
 """Values of a key that count as the same scale: the same recordings, from another copy."""
 
 SPLITS = ("development", "validation", "evaluation")

@@ -13,8 +13,9 @@ import time
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
+from dataclasses import fields
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from triptych.core.files import atomic_path, clear_partial, remove_partial
 from triptych.core.job_lock import owning
@@ -28,6 +29,8 @@ from triptych.core.provenance import (
 from triptych.core.stopping import Stopped
 
 INFRASTRUCTURE = True
+
+Settings = TypeVar("Settings")
 
 logger = logging.getLogger(__name__)
 
@@ -149,6 +152,22 @@ def job(snakemake: Any) -> Iterator[None]:
 def settings(snakemake: Any) -> dict[str, Any]:
     """A rule's params without the digests of its code."""
     return {name: value for name, value in snakemake.params.items() if name != "code"}
+
+
+def settings_from(kind: type[Settings], table: Mapping[str, Any], **others: Any) -> Settings:
+    """A dataclass of settings from a table of the config, whose keys for others are left out.
+
+    others: values of fields that the table doesn't have. A field takes the key of its name, or of
+    its metadata's `key`; lists become tuples. Raises TypeError where a field without a default has
+    no key.
+    """
+    values = {}
+    for field in fields(kind):  # type: ignore[arg-type]
+        key = field.metadata.get("key", field.name)
+        if key in table:
+            value = table[key]
+            values[field.name] = tuple(value) if isinstance(value, list) else value
+    return kind(**values, **others)
 
 
 class Attempts:

@@ -373,11 +373,6 @@ def check_code(digests: Mapping[str, str]) -> None:
         raise CodeChanged([f"workflow_scripts/{file}" if ours else file for file, ours in named])
 
 
-def own_files(digests: Mapping[str, str]) -> list[str]:
-    """The user's files among those that a job's digests are of."""
-    return [file for file in digests if not (LIBRARY / file).exists()]
-
-
 def named_files(value: Any) -> list[Path]:
     """The files, of this run's folder or of one of PYTHONPATH, that texts in a value name; of a
     folder, those below it."""

@@ -65,7 +65,7 @@ ALGORITHMS = {
 PAPER_ALGORITHMS = ("BCQ", "BC")
 
 OBSERVATIONS = ("raw", "normalised")
-"""How networks may see observations (networks/observations.py)."""
+"""How networks may see observations (networks/sampling.py)."""
 
 
 def networks_name(widths: str, algorithm: str) -> str:

@@ -8,11 +8,11 @@ from triptych.core.config import ConfigError
 from triptych.core.provenance import named_files
 from triptych.rl.methods import ALGORITHMS, CONTROLS, CRITERIA, DENSE, OBSERVATIONS, networks_name
 from triptych.rl.tasks import config as tables
-from triptych.rl.tasks.sweep import DEFAULT, Run, algorithms_of, keys_of, runs_of
+from triptych.rl.tasks.sweep import DEFAULT, Run, Stack, keys_of, stacks_of
 
-CHANGES_NOTHING = ("rl.runs_per_job", "rl.training.checkpoint_every")
+NEUTRAL_KEYS = ("rl.runs_per_job", "rl.training.checkpoint_every")
 """Patterns of the keys whose values change no number."""
-COUNT_AS_ONE: dict[str, tuple[str, ...]] = {}
+EQUIVALENT_VALUES: dict[str, tuple[str, ...]] = {}
 """Values of a key that make the same numbers."""
 
 
@@ -25,7 +25,8 @@ class Workflow:
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
         self.config = config["rl"]
         downloads, entries = sources["d4rl"]["files"], self.config["tasks"]
-        self._runs = runs_of(self.config)
+        self.stacks = stacks_of(self.config)
+        self._runs = [run for stack in self.stacks for run in stack.runs]
         tables.check(self.config, self._runs, downloads)
         self.tasks = list(entries)
         self.data = {task: tables.data_source(entry) for task, entry in entries.items()}
@@ -49,52 +50,49 @@ class Workflow:
     def _timed_run(self) -> Run:
         """The measured run whose speed is taken."""
         latency = self.config["latency"]
-        timed = {
-            "trained": False,
-            "task": latency["task"],
-            "method": latency["method"],
-            "sparsity_percent": latency["sparsity"],
-            "observations": self.config["observations"],
-            "pruning": DEFAULT,
-        }
-        for run in self._runs:
-            if timed.items() <= run.items():
-                return run
-        raise ConfigError(
-            f"config: rl.latency asks for {latency['method']} at {latency['sparsity']}% on "
-            f"{latency['task']}; rl.tasks and rl.mask_statistics make no such mask"
+        runs = self.measured(
+            task=latency["task"],
+            method=latency["method"],
+            sparsity_percent=latency["sparsity"],
+            pruning=DEFAULT,
         )
+        if not runs:
+            raise ConfigError(
+                f"config: rl.latency asks for {latency['method']} at {latency['sparsity']}% on "
+                f"{latency['task']}; rl.tasks and rl.mask_statistics make no such mask"
+            )
+        return runs[0]
 
     # Jobs and their runs.
 
-    def rows(self, task: str, stack: str) -> list[Run]:
-        """The runs of a stack. Raises ConfigError for a stack that the config doesn't make."""
-        rows = [run for run in self._runs if run["task"] == task and run["stack"] == stack]
-        if not rows:
-            known = ", ".join(sorted({run["stack"] for run in self._runs}))
-            raise ConfigError(f"no runs of {task} make a stack {stack!r}; stacks are {known}")
-        return rows
+    def stack(self, task: str, name: str) -> Stack:
+        """A job's stack. Raises ConfigError for one that the config doesn't make."""
+        for stack in self.stacks:
+            if (stack.task, stack.name) == (task, name):
+                return stack
+        known = ", ".join(sorted({stack.name for stack in self.stacks}))
+        raise ConfigError(f"no runs of {task} make a stack {name!r}; stacks are {known}")
 
     def runs(self, wildcards: Any) -> list[Run]:
         """The identifying values of a stack's runs."""
-        return [keys_of(run) for run in self.rows(wildcards.task, wildcards.stack)]
+        return [keys_of(run) for run in self.stack(wildcards.task, wildcards.stack).runs]
 
     def max_transitions(self, wildcards: Any) -> Any:
         """The number of transitions that a stack is trained on; None: all."""
-        return self.rows(wildcards.task, wildcards.stack)[0]["max_transitions"]
+        return self.stack(wildcards.task, wildcards.stack).runs[0]["max_transitions"]
 
     def algorithms(self, wildcards: Any) -> dict[str, dict[str, Any]]:
         """The algorithms of a stack, the trained one first, with their settings."""
-        return algorithms_of(self.config, wildcards.stack)
+        names = self.stack(wildcards.task, wildcards.stack).algorithms
+        return {name: self.config.get(ALGORITHMS[name].section, {}) for name in names}
 
     def methods(self, wildcards: Any) -> list[str | Path]:
         """The modules of a stack's criteria, algorithms and environment (core/provenance.py)."""
-        rows = self.rows(wildcards.task, wildcards.stack)
-        criteria = dict.fromkeys(run["method"] for run in rows if run["method"] != DENSE)
-        algorithms = self.algorithms(wildcards) if rows[0]["trained"] else {}
+        stack = self.stack(wildcards.task, wildcards.stack)
+        criteria = dict.fromkeys(run["method"] for run in stack.runs if run["method"] != DENSE)
         return [
             *(f"triptych.rl.pruning.criteria.{name}" for name in criteria),
-            *(f"triptych.rl.algorithms.{ALGORITHMS[name].file}" for name in algorithms),
+            *(f"triptych.rl.algorithms.{ALGORITHMS[name].file}" for name in stack.algorithms),
             *self.environment_code(wildcards),
         ]
 
@@ -109,7 +107,8 @@ class Workflow:
         """Settings of the prunings of a stack by name."""
         default = {key: value for key, value in self.config["pruning"].items() if key != "variants"}
         variants = self.config["pruning"]["variants"]
-        used = dict.fromkeys(run["pruning"] for run in self.rows(wildcards.task, wildcards.stack))
+        stack = self.stack(wildcards.task, wildcards.stack)
+        used = dict.fromkeys(run["pruning"] for run in stack.runs)
         return {name: {**default, **variants.get(name, {})} for name in used}
 
     # Files of runs.

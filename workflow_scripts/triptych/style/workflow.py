@@ -9,9 +9,9 @@ from triptych.style.optimise.experiments import experiment_runs
 
 PLAIN = "plain"
 """The variant of a network that this run trains; others are shipped."""
-CHANGES_NOTHING = ("style.training.schedule.log_every", "style.contact")
+NEUTRAL_KEYS = ("style.training.schedule.log_every", "style.contact")
 """Patterns of the keys whose values change no number."""
-COUNT_AS_ONE: dict[str, tuple[str, ...]] = {}
+EQUIVALENT_VALUES: dict[str, tuple[str, ...]] = {}
 """Values of a key that make the same numbers."""
 
 

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from triptych.core.job import settings_from
+
 WIDE = 256
 """Units of an audio model's layers from which bf16 may make a processor's training step faster; in
 narrower ones it's slower (docs/performance.md)."""
@@ -68,13 +70,10 @@ class TrainingSettings:
     workers: int
     checkpoint_minutes: float
 
-    @classmethod
-    def from_table(cls, table: Mapping[str, Any]) -> "TrainingSettings":
-        """From a stage's section of the config, the schedule's keys standing beside the others."""
-        names = Schedule.__dataclass_fields__
-        schedule = {name: value for name, value in table.items() if name in names}
-        others = {name: value for name, value in table.items() if name not in names}
-        return cls(schedule=Schedule(**schedule), **others)
+
+def training_settings(table: Mapping[str, Any]) -> TrainingSettings:
+    """Settings of a stage's section of the config, where the schedule's keys stand with others."""
+    return settings_from(TrainingSettings, table, schedule=settings_from(Schedule, table))
 
 
 MACHINE = ("workers", "checkpoint_minutes")

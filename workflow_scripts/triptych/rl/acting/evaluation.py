@@ -1,6 +1,6 @@
 """Roll-outs of K policies, all in lock-step."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from triptych.core.device import keyed_generator
 from triptych.rl.networks.algorithm import Algorithm
-from triptych.rl.networks.observations import Scaling
+from triptych.rl.networks.sampling import Scaling
 from triptych.rl.networks.stacked import Parameters
 from triptych.rl.tasks.environments import episodes_of
 from triptych.rl.tasks.task import HORIZON, Task
@@ -30,14 +30,6 @@ class EvaluationSettings:
     seed: int  # of the episodes, beside each run's own
     task: Task
     horizon: int = HORIZON  # of an environment without a time limit
-
-    @classmethod
-    def from_table(
-        cls, table: Mapping[str, Any], task: Task, horizon: int = HORIZON
-    ) -> "EvaluationSettings":
-        """Settings of the config's `rl.evaluation`."""
-        settings = {key: value for key, value in table.items() if key != "every"}
-        return cls(**settings, task=task, horizon=horizon)
 
 
 @torch.no_grad()
@@ -68,9 +60,9 @@ def evaluate(
     running = np.ones((policies, episodes), dtype=bool)
     returns, steps = np.zeros(running.shape), np.zeros(running.shape, dtype=int)
     shape = episodes, acting.draws, 2 * simulation.action_size
-    latents = _Latents(seeds, update, shape, device, dtype)
+    drawn = latents(seeds, update, shape, device, dtype)
     live, subset, seen = np.arange(policies), parameters, scaling
-    for step in range(simulation.horizon):
+    for _, latent in zip(range(simulation.horizon), drawn, strict=False):
         if not running.any():
             break
         if interrupted():
@@ -83,10 +75,8 @@ def evaluate(
             seen = scaling.rows(chosen) if scaling else None
         state = torch.as_tensor(observations[live]).to(device, dtype)
         state = seen(state) if seen else state
-        latent = latents.at(step)[torch.as_tensor(live, device=device)].clamp(
-            -acting.clip, acting.clip
-        )
-        chosen_actions = acting.act(subset, state, latent)
+        clamped = latent[torch.as_tensor(live, device=device)].clamp(-acting.clip, acting.clip)
+        chosen_actions = acting.act(subset, state, clamped)
         actions = np.zeros((policies, episodes, simulation.action_size))
         actions[live] = chosen_actions.double().cpu().numpy()
         observed, rewards, ended = simulation.step(
@@ -107,32 +97,22 @@ def _starts(*key: int) -> list[int]:
     return [int(one) for one in np.random.SeedSequence(key[:-1]).generate_state(key[-1])]
 
 
-class _Latents:
-    """Standard normal latents of every policy at each step, keyed by its seed and the update."""
-
-    def __init__(
-        self,
-        seeds: Sequence[int],
-        update: int,
-        shape: tuple[int, ...],
-        device: torch.device,
-        dtype: torch.dtype,
-    ) -> None:
-        self._unique = sorted(set(seeds))
-        self._row = [self._unique.index(seed) for seed in seeds]
-        self._generators = [
-            keyed_generator(device, "evaluate", seed, update) for seed in self._unique
+def latents(
+    seeds: Sequence[int],
+    update: int,
+    shape: tuple[int, ...],
+    device: torch.device,
+    dtype: torch.dtype,
+) -> Iterator[Tensor]:
+    """Standard normal latents [K, *shape] of one step after another, keyed by seed and update."""
+    unique = sorted(set(seeds))
+    rows = [unique.index(seed) for seed in seeds]
+    generators = [keyed_generator(device, "evaluate", seed, update) for seed in unique]
+    while True:
+        draws = [
+            torch.randn((STEPS_DRAWN, *shape), generator=generator, device=device)
+            for generator in generators
         ]
-        self._shape, self._device, self._dtype = shape, device, dtype
-        self._drawn = torch.empty(0)
-
-    def at(self, step: int) -> Tensor:
-        """Latents [K, *shape] of step `step`; the steps must be asked for in order."""
-        slot = step % STEPS_DRAWN
-        if slot == 0:
-            draws = [
-                torch.randn((STEPS_DRAWN, *self._shape), generator=generator, device=self._device)
-                for generator in self._generators
-            ]
-            self._drawn = torch.stack(draws).to(self._dtype)
-        return self._drawn[self._row, slot]
+        drawn = torch.stack(draws).to(dtype)
+        for step in range(STEPS_DRAWN):
+            yield drawn[rows, step]

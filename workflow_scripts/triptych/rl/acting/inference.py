@@ -140,7 +140,6 @@ class Policy:
         return (scale * np.tanh(self._networks["actor"](inputs)),)
 
     def bc(self, observations: np.ndarray, latents: np.ndarray) -> tuple[np.ndarray]:
-        """The decoded actions."""
         return (self._decode(self._scaled(observations), latents),)
 
     def bcq(self, observations: np.ndarray, latents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,5 @@
-"""Time to act of one policy, kernel by kernel in turn, so that clock drift affects all equally."""
+"""Time to act and to train of one policy, kernel by kernel in turn, so that clock drift affects all
+equally."""
 
 import ctypes
 import logging
@@ -10,14 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache, partial
 from importlib.resources import as_file, files
-from itertools import product
+from itertools import count, product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 
-from triptych.core.files import PARTIAL
 from triptych.rl.acting.inference import (
     LAYERS,
     NEEDED,
@@ -29,14 +30,21 @@ from triptych.rl.acting.inference import (
     torch_csr,
     torch_dense,
 )
-from triptych.rl.networks.stacked import torch_layout
+from triptych.rl.algorithms.bc import Bc
+from triptych.rl.algorithms.bcq import Bcq
+from triptych.rl.networks.sampling import DeviceData, Draws
+from triptych.rl.networks.stacked import Parameters, torch_layout
 from triptych.rl.pruning.storage import SCALE, SHIFT, pack
+from triptych.rl.tasks.transitions import Transitions
+from triptych.rl.training.learner import Learner, StepSettings, update_stepper
 
 logger = logging.getLogger(__name__)
 
 MOST_INPUTS = 16  # in turn, so that caches and branch prediction don't adapt to one input
 ROWS_AT_ONCE = 2000
 SLICE_SECONDS = 5e-4  # least time of one measurement, against the clock's and the call's own cost
+STEPS = StepSettings(batch=100, learning_rate=1e-3, tau=0.005)
+"""The references' settings, of the updates that are timed."""
 COMPILE = ("-std=c99", "-O2", "-shared", "-fPIC")
 NATIVE = "-march=native"
 """Options of the compiler (head of policy.c); not every compiler knows NATIVE."""
@@ -44,38 +52,32 @@ NATIVE = "-march=native"
 
 @cache
 def compiled_reader() -> ctypes.CDLL | None:
-    """readers/policy.c, compiled for this process; None, with a warning, without a `cc` or a
-    folder that allows programs."""
+    """readers/policy.c, compiled for this process; None, with a warning, without a `cc` or where
+    temporary files may be no programs.
+
+    Raises RuntimeError where it does not compile.
+    """
     compiler = shutil.which("cc")
     if compiler is None:
         logger.warning("no C compiler named cc is here: no policy is timed in policy.c")
         return None
-    for place in (None, Path()):  # a folder of temporary files may allow no programs
-        try:
-            loaded = _compiled(compiler, place)
-        except OSError as error:
-            logger.warning("policy.c cannot be loaded from %s: %s", place or "TMPDIR", error)
-        else:
-            loaded.policy_open.restype = ctypes.c_void_p
-            return loaded
-    return None
-
-
-def _compiled(compiler: str, place: Path | None) -> ctypes.CDLL:
-    """policy.c, compiled in `place` or where temporary files lie. Raises OSError where no library
-    can be loaded from there, RuntimeError where it does not compile."""
     readers = files("triptych.rl.acting") / "readers"
-    with (
-        tempfile.TemporaryDirectory(dir=place, prefix=PARTIAL) as folder,
-        as_file(readers / "policy.c") as source,
-    ):
-        library = Path(folder).resolve() / "libpolicy.so"
+    with tempfile.TemporaryDirectory() as folder, as_file(readers / "policy.c") as source:
+        library = Path(folder) / "libpolicy.so"
         for options in ((*COMPILE, NATIVE), COMPILE):
             command = [compiler, *options, source, "-o", library, "-lm"]
             done = subprocess.run(command, capture_output=True, text=True)
             if not done.returncode:
-                return ctypes.CDLL(str(library))
-        raise RuntimeError(f"policy.c does not compile: {done.stderr}")
+                break
+        else:
+            raise RuntimeError(f"policy.c does not compile: {done.stderr}")
+        try:
+            loaded = ctypes.CDLL(str(library))
+        except OSError as error:
+            logger.warning("policy.c is not timed, set another TMPDIR: %s", error)
+            return None
+    loaded.policy_open.restype = ctypes.c_void_p
+    return loaded
 
 
 class PolicyC:
@@ -285,3 +287,46 @@ def pruned_policy(initial: Arrays, masks: Arrays) -> dict[str, np.ndarray]:
             for name, array in initial.items()
         }
     )
+
+
+def update_times(
+    initial: Parameters, masks: Parameters, seed: int, bcq: Bcq, stored: Transitions, repeats: int
+) -> pd.DataFrame:
+    """Microseconds of an update of BC and of BCQ in float32, in the columns of `latency_table`.
+
+    initial, masks: of one run with this seed, [1, in, out] by name; the dense kernel trains the
+    run's dense twin, the sparse one is networks/sparse.py's. maximum_difference: of the first
+    update's losses from those of masked dense networks in float64.
+    """
+    records = []
+    for algorithm in (Bc(**vars(bcq)), bcq):
+        exact = _stepper(algorithm, initial, masks, seed, stored, (), torch.float64)
+        dense = _stepper(algorithm, initial, {}, seed, stored)
+        sparse = _stepper(algorithm, initial, masks, seed, stored, (0,))
+        difference = float((exact() - sparse()).abs().max())
+        dense()  # as warm as the other
+        calls = {"torch dense": [dense], "torch embedding_bag": [sparse]}
+        about = {"part": f"{algorithm.name} update", "batch": STEPS.batch, "candidates": 1}
+        for kernel, timing in timings(calls, repeats).items():
+            of_kernel = 0.0 if kernel == "torch dense" else difference
+            records.append({**about, "kernel": kernel, **timing, "maximum_difference": of_kernel})
+        logger.info("timed updates of %s", algorithm.name)
+    return pd.DataFrame(records)
+
+
+def _stepper(
+    algorithm: Bcq,
+    initial: Parameters,
+    masks: Parameters,
+    seed: int,
+    stored: Transitions,
+    sparse: tuple[int, ...] = (),
+    dtype: torch.dtype = torch.float32,
+) -> Callable[[], torch.Tensor]:
+    """A function that performs one update after another and returns its losses."""
+    data = DeviceData(stored, torch.device("cpu"), dtype)
+    parameters = {name: value.to(dtype) for name, value in initial.items()}
+    learner = Learner(parameters, masks, algorithm, STEPS, sparse=sparse)
+    draws, numbers = Draws([seed], data, STEPS.batch, algorithm), count()
+    update = update_stepper(learner, data, draws, "float32")
+    return lambda: update(next(numbers))

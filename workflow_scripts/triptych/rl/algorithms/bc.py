@@ -26,11 +26,9 @@ class Bc(Bcq):
     acting_groups: ClassVar[tuple[str, ...]] = ("decoder",)
 
     def acting(self, candidates: int) -> Acting:
-        """Decode one latent."""
         return Acting(act_bc, 1, BC_LATENT_CLIP)
 
     def update_order(self) -> tuple[str, ...]:
-        """The VAE alone."""
         return ("vae",)
 
 

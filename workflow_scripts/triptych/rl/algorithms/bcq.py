@@ -1,6 +1,6 @@
 """BCQ (Fujimoto et al. 2019), after sfujim/BCQ (continuous_BCQ/BCQ.py) line by line."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
 
@@ -38,7 +38,7 @@ class Bcq(Algorithm):
 
     discount: float  # 0.99
     phi: float  # 0.05, reach of the perturbation
-    lmbda: float  # 0.75, weight of the smaller of the twin targets
+    lmbda: float = field(metadata={"key": "lambda"})  # 0.75, weight of the smaller twin target
     target_samples: int  # 10 sampled actions in the critic's target
 
     name = NAME
@@ -65,7 +65,6 @@ class Bcq(Algorithm):
     acting_groups: ClassVar[tuple[str, ...]] = ("decoder", "actor", "critic")
 
     def losses(self) -> dict[str, Loss]:
-        """Losses of actor, critic and VAE."""
         return {
             "actor": partial(actor_loss, settings=self),
             "critic": partial(twin_loss, settings=self),
@@ -81,7 +80,6 @@ class Bcq(Algorithm):
         return ("vae", "critic", "actor")
 
     def noise(self) -> dict[str, int]:
-        """Latents."""
         return {"encoder": 1, "actor": 1, "target": self.target_samples}
 
     def policy_metadata(self, candidates: int) -> dict[str, Any]:
@@ -109,7 +107,6 @@ def vae_loss(parameters: Parameters, targets: Parameters, batch: Batch, noise: N
 def twin_loss(
     parameters: Parameters, targets: Parameters, batch: Batch, noise: Noise, settings: Bcq
 ) -> Tensor:
-    """Loss of both critics: [K]."""
     with torch.no_grad():
         target = critic_target(parameters, targets, batch, noise["target"], settings)
     return critic_loss(parameters, batch, target)

@@ -41,7 +41,6 @@ class Iql(Algorithm):
     target_networks = ("critic",)
 
     def losses(self) -> dict[str, Loss]:
-        """Losses of value, critic and actor."""
         return {
             "value": partial(value_loss, settings=self),
             "critic": partial(critic_loss, settings=self),

@@ -40,14 +40,12 @@ class Td3Bc(Algorithm):
     target_networks = ("actor", "critic")
 
     def losses(self) -> dict[str, Loss]:
-        """Losses of critic and actor."""
         return {
             "critic": partial(critic_loss, settings=self),
             "actor": partial(actor_loss, settings=self),
         }
 
     def update_order(self) -> tuple[str, ...]:
-        """The critic first."""
         return ("critic", "actor")
 
     def period(self) -> int:
@@ -59,7 +57,6 @@ class Td3Bc(Algorithm):
         return ("actor",)
 
     def noise(self) -> dict[str, int]:
-        """Noise on the target's action."""
         return {"target": 1}
 
 

@@ -4,10 +4,10 @@ An algorithm is one file of triptych/rl/algorithms: plain constants that plannin
 others, see triptych/rl/methods.py), and ALGORITHM, a class derived from `Algorithm`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import torch
 
@@ -23,19 +23,9 @@ class Widths:
     critic: tuple[int, int]
     vae: int
 
-    @classmethod
-    def from_table(cls, table: Mapping[str, Any]) -> "Widths":
-        """Widths as config writes them: {actor: [400, 300], critic: [400, 300], vae: 750}."""
-        (a1, a2), (c1, c2) = table["actor"], table["critic"]
-        return cls((a1, a2), (c1, c2), table["vae"])
-
     def hidden(self, name: str) -> tuple[int, int]:
         """Units of the two hidden layers of `actor`, `critic` or `vae`."""
         return {"actor": self.actor, "critic": self.critic, "vae": (self.vae, self.vae)}[name]
-
-
-PAPER_WIDTHS = Widths(actor=(400, 300), critic=(400, 300), vae=750)
-"""The widths of sfujim/BCQ, whose file sizes are those of the paper's Table 1."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +46,6 @@ class Chain:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Full names of the layers, such as actor.l1."""
         return tuple(f"{self.network}.{layer}" for layer in self.layers)
 
     def shapes(self, widths: Widths, observation: int, action: int) -> dict[str, tuple[int, int]]:
@@ -92,11 +81,6 @@ class Algorithm:
     target_networks: ClassVar[tuple[str, ...]] = ()
     noise_size: ClassVar[str] = "action"
     acting_groups: ClassVar[tuple[str, ...]] = ("actor",)
-
-    @classmethod
-    def from_table(cls, table: Mapping[str, Any]) -> Self:
-        """Settings as config writes them; the config's key `lambda` is the field `lmbda`."""
-        return cls(**{"lmbda" if key == "lambda" else key: value for key, value in table.items()})
 
     @classmethod
     def layer_shapes(

@@ -1,22 +1,57 @@
-"""Random draws that depend on a row's seed alone.
+"""Batches of a data set as a stack's networks see them, drawn by each row's seed alone.
 
-Rows that share a seed share every draw (batches, noise, episodes), whatever their stack.
+Rows that share a seed share every draw (batches, noise, episodes), whatever their stack. They see
+observations `raw` as in sfujim/BCQ, or `normalised` to (s - mean) / (deviation + 0.001) of the data
+set, as in TD3+BC (Fujimoto and Gu 2021, section 4). That map stays apart from the weights, in
+training, scoring and stored policies alike: folded into float32 biases it would lose what an input
+with a large mean and a small deviation says.
 """
 
 import copy
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from triptych.core.device import keyed_generator
 from triptych.rl.networks.algorithm import Algorithm
-from triptych.rl.networks.observations import Scaling, scaling
 from triptych.rl.networks.stacked import Batch, Noise
 from triptych.rl.tasks.transitions import Transitions
 
 CHUNK = 50
 """Updates whose draws are made at once: large enough to amortise the calls."""
+SMALLEST = 1e-3
+"""Added to every deviation, so that an input that hardly changes is not blown up."""
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Map from observations s to the inputs of K networks: (s - shift) * scale, both [K, S]."""
+
+    shift: Tensor
+    scale: Tensor
+
+    def __call__(self, observations: Tensor) -> Tensor:
+        """Scale a batch [K, B, S]. Raw observations come back bit for bit."""
+        return (observations - self.shift[:, None]) * self.scale[:, None]
+
+    def rows(self, chosen: Tensor) -> "Scaling":
+        return Scaling(self.shift[chosen], self.scale[chosen])
+
+
+def scaling(kinds: Sequence[str], observations: Tensor) -> Scaling:
+    """The scaling of each of K networks over a data set's observations [N, S].
+
+    kinds: `raw` or `normalised` for each network. An input that never changes has scale 0.
+    """
+    deviation, mean = torch.std_mean(observations.double(), 0, correction=0)
+    moved = {
+        "raw": (torch.zeros_like(mean), torch.ones_like(mean)),
+        "normalised": (mean, torch.where(deviation > 0, 1 / (deviation + SMALLEST), 0.0)),
+    }
+    shift, scale = (torch.stack(rows) for rows in zip(*(moved[k] for k in kinds), strict=True))
+    return Scaling(shift.to(observations.dtype), scale.to(observations.dtype))
 
 
 class DeviceData:
@@ -40,7 +75,6 @@ class DeviceData:
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """Numbers of an observation and of an action."""
         return self.observations.shape[1], self.actions.shape[1]
 
     def __len__(self) -> int:

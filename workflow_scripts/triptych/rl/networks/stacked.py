@@ -135,7 +135,6 @@ algorithm's losses know (`Algorithm.noise`)."""
 
 Loss = Callable[[Parameters, Parameters, Batch, Noise], Tensor]
 """Losses [K] by parameters, target networks, batch and noise."""
-ADVICE = "Lower rl.runs_per_job, so that fewer runs are trained in one job, or set device: cpu."
 
 
 def apply_masks(parameters: Parameters, masks: Parameters) -> Parameters:

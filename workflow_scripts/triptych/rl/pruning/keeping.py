@@ -52,13 +52,8 @@ def check_masks(
     change.
     """
     file = f"workflow_scripts/triptych/rl/pruning/criteria/{name}.py"
-    if masks.keys() != weights.keys():
-        odd = ", ".join(sorted(masks.keys() ^ weights.keys()))
-        raise InputError(
-            f"{file}: expected a mask of each weight, found none or no weight of {odd}"
-        )
     for layer, weight in weights.items():
-        mask, expected = masks[layer], tuple(weight.shape)
+        mask, expected = masks.get(layer), tuple(weight.shape)
         kind = getattr(mask, "dtype", type(mask).__name__)
         shape = tuple(getattr(mask, "shape", ()))
         if not isinstance(mask, Tensor) or kind != torch.bool or shape != expected:
@@ -68,18 +63,14 @@ def check_masks(
             )
     if sparsity_percent is None:
         return
-    for rank in range(len(next(iter(masks.values())))):
-        of_groups = [({layer: masks[layer][rank] for layer in group}, group) for group in groups]
-        kept = [sum(int(mask.sum()) for mask in group.values()) for group, _ in of_groups]
-        wanted = [
-            count_kept({layer: weights[layer] for layer in names}, sparsity_percent)
-            for _, names in of_groups
-        ]
-        whole = count_kept(weights, sparsity_percent)
-        if kept != wanted and sum(kept) != whole:
+    grouped = [{layer: weights[layer] for layer in names} for names in groups]
+    wanted = [count_kept(group, sparsity_percent) for group in grouped]
+    kept = torch.stack([sum(masks[layer].sum((1, 2)) for layer in group) for group in grouped], 1)
+    for counts in kept.tolist():
+        if counts != wanted and sum(counts) != count_kept(weights, sparsity_percent):
             size = sum(weight[0].numel() for weight in weights.values())
             raise InputError(
-                f"{file}: at {sparsity_percent:g}% its masks keep {sum(kept)} of {size} weights; "
+                f"{file}: at {sparsity_percent:g}% its masks keep {sum(counts)} of {size} weights; "
                 f"expected {sum(wanted)}, round(N (1 - s)) of each group"
             )
 

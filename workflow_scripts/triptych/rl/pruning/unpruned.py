@@ -66,11 +66,9 @@ class Unpruned:
 
     @property
     def weights(self) -> Parameters:
-        """The prunable tensors."""
         return weights_of(self.parameters)
 
     def groups(self) -> list[list[str]]:
-        """Names of the weights that are ranked together."""
         return list(self.algorithm.groups().values())
 
     def largest_by_loss(self, score: ScoreFunction, batch: str, percent: float) -> Parameters:
@@ -123,7 +121,6 @@ class Unpruned:
         return masks
 
     def magnitudes(self) -> Scores:
-        """The absolute value of each weight."""
         return {name: weight.abs() for name, weight in self.weights.items()}
 
     def uniform_scores(self) -> Scores:

@@ -68,11 +68,9 @@ def check_tasks(tables: Tables, d4rl_files: Collection[str]) -> None:
 def check(config: Mapping[str, Any], runs: Sequence[Run], d4rl_files: Collection[str]) -> None:
     """Raise ConfigError naming the first key whose value contradicts others.
 
-    config: the section `rl`. runs: as `runs_of` returns them.
+    config: the section `rl`. runs: of the stacks (`stacks_of`).
     """
     check_tasks(config["tasks"], d4rl_files)
-    _check_percent("rl.shown_sparsity", config["shown_sparsity"])
-    _check_percent("rl.latency.sparsity", config["latency"]["sparsity"])
     trained = {f"rl.sweeps.{name}": sweep for name, sweep in config["sweeps"].items()}
     for key, sweep in {**trained, "rl.mask_statistics": config["mask_statistics"]}.items():
         _check_sweep(config, key, sweep, key in trained)
@@ -102,21 +100,10 @@ def _check_sweep(config: Config, key: str, sweep: Config, is_trained: bool) -> N
                 f"config: {key}.runs.{part}.methods names {', '.join(unknown)}; "
                 f"allowed are {', '.join(allowed)}"
             )
-        for level in runs["sparsities"]:
-            _check_percent(f"{key}.runs.{part}.sparsities", level)
         if "max_transitions" in runs and not is_trained:
             raise ConfigError(f"config: {key}.runs.{part} has max_transitions and trains nothing")
         if runs.get("pruning", DEFAULT) != DEFAULT:
             _check_variant(config, f"{key}.runs.{part}", runs)
-
-
-def _check_percent(key: str, value: float) -> None:
-    """Raise ConfigError for a share in place of a percentage."""
-    if value < 1:
-        raise ConfigError(
-            f"config: {key} has {value:g}, which would be {value:g}% of the weights; expected a "
-            f"percentage from 1: for {100 * value:g}% write {100 * value:g}"
-        )
 
 
 def _check_variant(config: Config, key: str, runs: Config) -> None:

@@ -3,7 +3,7 @@
 import json
 import logging
 import traceback
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 
@@ -13,7 +13,7 @@ from gymnasium.spaces import Box
 
 from triptych.core.errors import InputError
 from triptych.rl.tasks.locomotion import Array, Flags, Locomotion
-from triptych.rl.tasks.spaces import Spaces, brief, expected_space, lost_in_float32
+from triptych.rl.tasks.spaces import Spaces, brief, expected_space
 from triptych.rl.tasks.task import HORIZON, SIZES, Task
 
 logger = logging.getLogger(__name__)
@@ -59,12 +59,12 @@ def _spaces(task: Task, environment: "gymnasium.Env[Any, Any]") -> Spaces:
     return Spaces(task.name, observation_space.shape[0], low, high, limit)
 
 
-def try_environment(task: Task, accepted: Collection[str] = ()) -> Spaces:
+def try_environment(task: Task) -> Spaces:
     """A task's sizes and bounds, after its environment was stepped at both bounds and at random,
     alone and beside another one, from seeds such as an evaluation's.
 
-    accepted: the task's `accept`. Raises InputError for what would stop an evaluation after hours
-    of training; warns of what makes its scores depend on more than its seeds.
+    Raises InputError for what would stop an evaluation after hours of training; warns of what makes
+    its scores depend on more than its seeds.
     """
     if task.paper:
         return spaces_of(task)
@@ -76,10 +76,6 @@ def try_environment(task: Task, accepted: Collection[str] = ()) -> Spaces:
         again = _trace(episodes, actions[:COMPARED_STEPS])
         beside = _trace(episodes, actions[:COMPARED_STEPS], beside=True)
         _compare(task, alone[: len(again)], again, beside)
-        observed = alone[:, :-1]
-        if "precision" not in accepted and (found := lost_in_float32(observed)):
-            text = f"its observations have {found}; subtract what they have in common"
-            raise _refused(task, f"{text} (or accept: [precision] in the task)")
         return episodes.spaces
 
 
@@ -102,35 +98,18 @@ def _trace(episodes: "GymnasiumEpisodes", actions: Array, beside: bool = False) 
 
 def _compare(task: Task, alone: Array, again: Array, beside: Array) -> None:
     """Warn where episodes of equal seeds and actions differ."""
-    if not np.allclose(alone[0], again[0]):
-        logger.warning(
-            "%s: two resets with one seed differ, so its scores can't be repeated; "
-            "draw from self.np_random after super().reset(seed=seed)",
-            task.name,
-        )
-    elif (step := _first_difference(alone, again)) is not None:
-        logger.warning(
-            "%s: two episodes with one seed and the same actions differ from step %d, so its "
-            "scores can't be repeated: it keeps something from earlier episodes, or its steps draw "
-            "from a generator that reset doesn't seed; draw from self.np_random",
-            task.name,
-            step,
-        )
-    elif (step := _first_difference(alone, beside)) is not None:
-        logger.warning(
-            "%s: an episode differs from step %d where another one is stepped beside it, so a "
-            "run's score depends on which runs share its job: environments share something, such "
-            "as np.random; draw from self.np_random",
-            task.name,
-            step,
-        )
-
-
-def _first_difference(one: Array, other: Array) -> int | None:
-    """The first row in which two traces differ, if there is one."""
-    rows = min(len(one), len(other))
-    differ = ~np.isclose(one[:rows], other[:rows]).all(1)
-    return int(differ.argmax()) if differ.any() else None
+    for other, where in ((again, ""), (beside, " where another one is stepped beside it")):
+        rows = min(len(alone), len(other))
+        differ = ~np.isclose(alone[:rows], other[:rows]).all(1)
+        if differ.any():
+            logger.warning(
+                "%s: two episodes with one seed and the same actions differ from step %d%s, so its "
+                "scores can't be repeated; draw from self.np_random after super().reset(seed=seed)",
+                task.name,
+                differ.argmax(),
+                where,
+            )
+            return
 
 
 def terminates_within(task: Task, steps: int) -> bool:
@@ -201,11 +180,9 @@ class GymnasiumEpisodes:
 
     @property
     def action_size(self) -> int:
-        """Numbers in an action."""
         return self.spaces.action_size
 
     def close(self) -> None:
-        """Close the environments."""
         for environment in self._environments:
             with _faults(self._task, "its close"):
                 environment.close()

@@ -84,12 +84,10 @@ class Locomotion:
 
     @property
     def observation_size(self) -> int:
-        """Length of one observation."""
         return SIZES[self.task][0]
 
     @property
     def action_size(self) -> int:
-        """Length of one action."""
         return SIZES[self.task][1]
 
     def reset(self, seeds: Sequence[int]) -> Array:

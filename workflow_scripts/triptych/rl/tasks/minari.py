@@ -16,7 +16,6 @@ import numpy as np
 
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
-from triptych.rl.tasks.file_kinds import kind_of
 from triptych.rl.tasks.spaces import brief, expected_space
 
 logger = logging.getLogger(__name__)
@@ -76,29 +75,20 @@ def write_minari(dataset: str, path: str | os.PathLike[str]) -> None:
 
 def _advice(place: Path, version: str) -> str:
     """What to do with a data set that can't be read, by what lies in its folder."""
-    data = place / "data"
+    from packaging.version import Version  # which minari brings
+
     try:
-        about = json.loads((data / "metadata.json").read_text(encoding="utf-8"))
+        about = json.loads((place / "data" / "metadata.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return "its metadata.json is no JSON: restore it, or put the folder elsewhere and fetch it"
     theirs = str(about.get("minari_version", version))
-    if _numbers(theirs) > _numbers(version):
+    if Version(theirs) > Version(version):
         return (
             f"it is of Minari {theirs}, and {version} is installed: pip install 'minari>={theirs}'"
         )
     if (kept := about.get("data_format", "hdf5")) != "hdf5":
         return f"its data are kept as {kept}: pip install 'minari[{kept}]' where this job runs"
-    kind = (
-        kind_of(file) if (file := data / "main_data.hdf5").is_file() else ("nothing", "Fetch it.")
-    )
-    if kind and kind[0] != "an empty file":
-        return f"its main_data.hdf5 is {kind[0]}. {kind[1]}"
     return "it may have been cut short: delete it, and download or record it again"
-
-
-def _numbers(version: str) -> list[int]:
-    """The numbers of a version: [0, 5, 3] of 0.5.3."""
-    return [int(number) for number in re.findall(r"\d+", version)[:3]]
 
 
 def _spec(spec: Any) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 import errno
 import json
 import logging
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from triptych.rl.tasks.file_kinds import kind_of
-from triptych.rl.tasks.spaces import Flags, Spaces, brief, lost_in_float32
+from triptych.rl.tasks.spaces import Flags, Spaces, brief
 from triptych.rl.tasks.transitions import DatasetError, Floats, PathLike
 
 logger = logging.getLogger(__name__)
@@ -27,14 +26,10 @@ ROUNDING = 1e-5
 """How far beyond its bounds an action may lie, as a part of half of their distance."""
 SCALED = 0.999
 """Largest action from which those of an environment with wider bounds seem scaled to [-1, 1]."""
-SMALLEST_SHARE = 1e-4
-"""Least part of the distance of their bounds that actions use, unless they never change."""
 CLOSE = 1e-3
 """How far `next_observations` may lie from the next row, in deviations of their column."""
 LOOKED_AT = 20_000
-"""Rows by which a column's deviation and its values in float32 are judged."""
-JOINTS = 1e-5
-"""Share of rows that may not be followed by their next observation, as where files are joined."""
+"""Rows by which a column's deviation is judged."""
 REASONS = {
     errno.ENOENT: ("nothing there", "Correct the path in the config."),
     errno.EAGAIN: ("one that is locked", "Close the program that writes it, and run again."),
@@ -42,6 +37,19 @@ REASONS = {
     errno.ENOLCK: ("no locks", "Set HDF5_USE_FILE_LOCKING=FALSE: its file system has no locks."),
 }
 """What was found in place of a file to read, and what to do, by the system's error."""
+HDF5 = b"\x89HDF\r\n\x1a\n"
+USER_BLOCKS = (0, 512, 1024, 2048, 4096, 8192)
+"""Places at which HDF5's signature may stand."""
+CONVERT = "Write its arrays with h5py, in the layout of docs/own-study.md."
+KINDS = (
+    (b"version https://git-lfs", "a pointer of Git LFS", "Fetch the file itself (git lfs pull)."),
+    (b"<", "a web page", "Download the file itself: a browser shows what the page says."),
+    (b"\x1f\x8b", "a gzip archive", "Unpack it, and give the HDF5 file in it."),
+    (b"PK", "a zip archive, as .npz and .pt files are", CONVERT),
+    (b"\x93NUMPY", "an array of NumPy (.npy)", CONVERT),
+    (b"\x80", "a pickle", f"{CONVERT} A pickle can run any code: open only one you trust."),
+)
+"""Beginnings of files that people give in place of HDF5, what they are, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -67,27 +75,20 @@ def read_recording(
     path: PathLike,
     spaces: Spaces | None = None,
     published: bool = False,
-    accepted: Collection[str] = (),
 ) -> Recording:
     """Read and check an HDF5 file in D4RL's layout, against a task's sizes and bounds if given.
 
     Actions come back in [-1, 1]; those are the bounds without `spaces`, and those of `write_minari`
     go before. published: rows that are not followed by their next observation stay as they are, as
-    D4RL's own loader takes them. accepted: the task's `accept`. Raises DatasetError for whatever is
-    missing or wrong.
+    D4RL's own loader takes them. Raises DatasetError for whatever is missing or wrong.
     """
     with _opened(path) as stream:
         _check_layout(path, stream, spaces)
-        if not published and "precision" not in accepted:
-            _check_precision(path, stream)
         columns = {key: _read_column(path, stream[key], key) for key in KEYS}
-        followed = NEXT in stream
-        unmarked = _unmarked_ends(path, stream, columns)
+        followed = _check_followed(path, stream, columns, published)
         spaces = _own_bounds(stream, spaces)
-    if len(unmarked):
-        _check_unmarked(path, unmarked, columns, published)
     columns["actions"] = _narrowed(path, columns["actions"], spaces)
-    return Recording(**columns, followed=followed and not published)
+    return Recording(**columns, followed=followed)
 
 
 def recorded_environment(path: PathLike) -> dict[str, Any] | None:
@@ -106,32 +107,34 @@ def _opened(path: PathLike) -> Iterator[h5py.File]:
     except (DatasetError, MemoryError):
         raise
     except Exception as error:  # h5py raises many kinds for a damaged file
-        reason = _other_kind(path, error)
-        if "already open for write" in str(error):  # a mark in the file, which a crash leaves there
-            advice = f"Close the program that writes it; if none does: h5clear -s {path}"
-            reason = "one in use", advice
+        reason = _other_kind(Path(path), error)
         if isinstance(error, OSError) and error.errno in REASONS:
             reason = REASONS[error.errno]
         raise DatasetError(path, "file", "a readable HDF5 file", *reason) from error
 
 
-def _other_kind(path: PathLike, error: Exception) -> tuple[str, str]:
+def _other_kind(path: Path, error: Exception) -> tuple[str, str]:
     """What lies where no HDF5 file can be read, and what to do."""
-    with suppress(OSError):
-        if kind := kind_of(path):
-            return kind
+    if path.is_dir():
+        return "a folder", "Give the HDF5 file itself."
+    try:
+        with path.open("rb") as stream:
+            start = stream.read(max(USER_BLOCKS) + len(HDF5))
+    except OSError:
+        return f"something else ({error})", "Correct the path in the config."
+    if any(start[at:].startswith(HDF5) for at in USER_BLOCKS):
         advice = "Delete it and download or write it again; it may have been cut short."
         return f"HDF5 that is damaged ({error})", advice
-    return f"something else ({error})", "Correct the path in the config."
+    for begin, kind, advice in KINDS:
+        if start.lstrip().startswith(begin):
+            return kind, advice
+    return f"something else, which begins with {start[:8]!r}" if start else "an empty file", CONVERT
 
 
 def _check_layout(path: PathLike, stream: h5py.File, spaces: Spaces | None) -> None:
     """Check keys, shapes, types and sizes, without reading the rows."""
     for key in KEYS:
         if not isinstance(stream.get(key), h5py.Dataset):
-            if isinstance(link := stream.get(key, getlink=True), h5py.ExternalLink):
-                found, advice = f"a link to {link.filename}", "Put that file where the link leads."
-                raise DatasetError(path, key, "a dataset in another file", found, advice)
             if isinstance(group := stream.get(key), h5py.Group):
                 found = f"a group with {brief(', '.join(group)) or 'nothing'} in it"
                 advice = f"Write its arrays as one of the shape [steps, numbers], {key}."
@@ -174,35 +177,14 @@ def _check_shape_and_dtype(path: PathLike, dataset: h5py.Dataset, key: str, rows
 
 
 def _check_written(path: PathLike, dataset: h5py.Dataset) -> None:
-    """Raise DatasetError for a dataset without values, for which HDF5 reads zeros: one that was
-    never written, or a virtual one whose sources aren't all there."""
-    if not dataset.is_virtual:
-        if dataset.size and not dataset.id.get_storage_size():
-            found = f"none of the {dataset.nbytes} bytes that it claims"
-            advice = "It was announced and never written: write or download the file again."
-            raise DatasetError(path, dataset.name, "its values", found, advice)
-        if dataset.chunks and dataset.name.strip("/") in MATRICES and dataset.size:
-            chunks = np.prod(-(-np.array(dataset.shape) // np.array(dataset.chunks)))
-            if (count := dataset.id.get_num_chunks()) < chunks:
-                found = f"{count} of {chunks} chunks, and zeros for the others"
-                advice = "Leave out the rows of the buffer that no step was written to."
-                raise DatasetError(path, dataset.name, "all its values", found, advice)
-        return
-    mapped, own = 0, Path(dataset.file.filename)
-    for source in dataset.virtual_sources():
-        file = own if source.file_name == "." else own.parent / source.file_name
-        file = file if file.exists() else Path(source.file_name)
-        try:
-            with h5py.File(file, "r") as stream:
-                _check_written(path, stream[source.dset_name])
-        except (OSError, KeyError) as error:
-            found = f"no {source.dset_name} in {file}"
-            advice = "Put the file of this virtual dataset there."
-            raise DatasetError(path, dataset.name, "all its sources", found, advice) from error
-        mapped += source.vspace.get_select_npoints()
-    if mapped < dataset.size:
-        found = f"{mapped} of {dataset.size} values in its sources"
-        raise DatasetError(path, dataset.name, "all its values", found)
+    """Raise DatasetError for rows that were never written, for which HDF5 reads zeros."""
+    if dataset.is_virtual:
+        found = "a virtual one, which reads as zeros where its sources are missing"
+        raise DatasetError(path, dataset.name, "a dataset", found, "Copy its values into the file.")
+    if dataset.size and not dataset.id.get_storage_size():
+        found = f"none of the {dataset.nbytes} bytes that it claims"
+        advice = "It was announced and never written: write or download the file again."
+        raise DatasetError(path, dataset.name, "its values", found, advice)
 
 
 def _own_bounds(stream: h5py.File, spaces: Spaces | None) -> Spaces | None:
@@ -217,44 +199,30 @@ def _own_bounds(stream: h5py.File, spaces: Spaces | None) -> Spaces | None:
     return own
 
 
-def _unmarked_ends(
-    path: PathLike, stream: h5py.File, columns: dict[str, NDArray[Any]]
-) -> NDArray[np.int64]:
-    """Rows without an end whose `next_observations`, if there are any, are not the next row's."""
-    following = stream.get(NEXT)
-    if not isinstance(following, h5py.Dataset):
-        return np.empty(0, np.int64)
-    observations = columns["observations"]
-    if following.shape != observations.shape:
-        raise DatasetError(path, NEXT, f"shape {observations.shape}", f"shape {following.shape}")
+def _check_followed(
+    path: PathLike, stream: h5py.File, columns: dict[str, NDArray[Any]], published: bool
+) -> bool:
+    """Whether the file's `next_observations`, if there are any, show the order of its rows.
+
+    Raises DatasetError where they aren't the next row's and no episode ends; of D4RL's own files
+    they show nothing.
+    """
+    if NEXT not in stream:
+        return False
+    following, observations = stream[NEXT], columns["observations"]
+    if (shape := getattr(following, "shape", None)) != observations.shape:
+        raise DatasetError(path, NEXT, f"shape {observations.shape}", f"shape {shape}")
     shown = observations[:LOOKED_AT].astype(np.float64)
     tolerance = CLOSE * shown.std(0) + 2 * np.spacing(np.abs(shown).max(0).astype(np.float32))
     same = (np.abs(following[:-1] - observations[1:]) <= tolerance).all(1)
-    return np.flatnonzero(~(same | columns["terminals"][:-1] | columns["timeouts"][:-1]))
-
-
-def _check_precision(path: PathLike, stream: h5py.File) -> None:
-    """Raise DatasetError for numbers of which float32, in which networks compute, leaves few."""
-    for key in (*MATRICES, "rewards"):
-        if found := lost_in_float32(stream[key][:LOOKED_AT]):
-            advice = "Subtract what the numbers have in common, such as the first time of each file"
-            advice += " (or accept: [precision] in the task)."
-            raise DatasetError(path, key, "numbers that float32 tells apart", found, advice)
-
-
-def _check_unmarked(
-    path: PathLike, rows: NDArray[np.int64], columns: dict[str, NDArray[Any]], published: bool
-) -> None:
-    """Make few rows of `_unmarked_ends` time-outs, in place. Raises DatasetError for more."""
-    found = f"other observations after {len(rows)} rows without an end, first row {rows[0]}"
-    if published:
+    rows = np.flatnonzero(~(same | columns["terminals"][:-1] | columns["timeouts"][:-1]))
+    if len(rows):
+        found = f"other observations after {len(rows)} rows without an end, first row {rows[0]}"
+        if not published:
+            advice = "Mark the last step of each episode, and keep its steps in order."
+            raise DatasetError(path, NEXT, "the observations of the next rows", found, advice)
         logger.warning("%s: %s; used as D4RL's loader uses them", path, found)
-    elif len(rows) <= JOINTS * len(columns["rewards"]):
-        columns["timeouts"][rows] = True
-        logger.warning("%s: %s; taken as time-outs", path, found)
-    else:
-        advice = "Mark the last step of each episode, and keep its steps in order."
-        raise DatasetError(path, NEXT, "the observations of the next rows", found, advice)
+    return not published
 
 
 def _read_column(path: PathLike, dataset: h5py.Dataset, key: str) -> NDArray[Any]:
@@ -306,10 +274,4 @@ def _narrowed(path: PathLike, actions: Floats, spaces: Spaces | None) -> Floats:
             low.min(),
             high.max(),
         )
-    used = np.ptp(narrowed[:, low < high], axis=0).max(initial=0) / 2
-    if 0 < used < SMALLEST_SHARE:
-        expected = f"actions that use their bounds, {low.min():g} to {high.max():g}"
-        found = f"{actions.min():.3g} to {actions.max():.3g}"
-        advice = "Give the environment's Box the bounds of what its actuators can do."
-        raise DatasetError(path, "actions", expected, found, advice)
     return narrowed

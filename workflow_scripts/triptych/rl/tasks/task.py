@@ -29,7 +29,6 @@ class Task:
 
     @property
     def unit(self) -> str:
-        """Unit of its scores."""
         return NORMALISED if self.reference else RETURN
 
     @property
@@ -99,8 +98,6 @@ SIZES = {"hopper": (11, 3), "walker2d": (17, 6), "halfcheetah": (17, 6)}
 """Numbers of an observation and of an action."""
 HORIZON = 1000
 """Steps after which D4RL's and gymnasium's wrappers cut an episode (a time-out)."""
-ASSUMED = (105, 8)
-"""Ant's sizes: what another task is planned with, until its first job finds its own."""
 
 
 UNLIMITED = "none known"

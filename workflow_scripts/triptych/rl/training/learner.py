@@ -4,17 +4,18 @@ Losses come back as one value a row, [K]; the gradient of their sum is each row'
 """
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor
 
+from triptych.core.device import precision_context
 from triptych.rl.methods import CRITERIA, DENSE
 from triptych.rl.networks.algorithm import Algorithm
+from triptych.rl.networks.sampling import DeviceData, Draws
 from triptych.rl.networks.sparse import SparseParameters
 from triptych.rl.networks.stacked import Batch, Noise, Parameters, apply_masks, network_of, select
 
@@ -36,11 +37,6 @@ class StepSettings:
     learning_rate: float  # 1e-3, Adam, all networks
     tau: float  # 0.005, share of the way that the target networks go
     schedule: str = "constant"  # or cosine: the rate goes down to 0 over the whole training
-
-    @classmethod
-    def from_table(cls, table: Mapping[str, Any]) -> "StepSettings":
-        """Settings of the config's `rl.training`, whose other keys are not of a step."""
-        return cls(**{field.name: table[field.name] for field in fields(cls)})
 
     def rate(self, update: int, updates: int) -> float:
         """The learning rate of update number `update` (from 0) of so many."""
@@ -75,18 +71,24 @@ def sparse_runs(
 class _Part:
     """The dense networks of a stack, or those that hold their kept weights alone.
 
-    rows: their places in the stack. masks: as numbers, empty where weights that masks cut aren't
-    held at all.
+    rows: their places in the stack, whose parameters and masks are given. masks: as numbers, empty
+    where weights that masks cut aren't held at all.
     """
 
     def __init__(
-        self, rows: list[int], parameters: Parameters, masks: Parameters, sparse: bool
+        self,
+        rows: list[int],
+        parameters: Parameters,
+        masks: Parameters,
+        algorithm: Algorithm,
+        steps: StepSettings,
+        sparse: bool,
     ) -> None:
-        self.rows = rows
+        self.rows, self._tau = rows, steps.tau
+        self._losses, self._delayed = algorithm.losses(), algorithm.delayed_networks()
         own_masks = {name: mask[rows] for name, mask in masks.items()}
         own = {name: value[rows] for name, value in parameters.items()}
         self.masks: Parameters = {}
-        self.targets: Parameters = {}
         if sparse:
             self.parameters: Parameters = SparseParameters.pruned(own, own_masks)
         else:
@@ -98,16 +100,46 @@ class _Part:
                 name: value.clone(memory_format=torch.contiguous_format)
                 for name, value in apply_masks(own, own_masks).items()
             }
-
-    def follow(self, networks: Collection[str]) -> None:
-        """Make target networks, copies of these networks."""
-        self.targets = {
+        networks = algorithm.update_order()
+        self.targets: Parameters = {
             name: value.clone()
             for name, value in self.parameters.items()
-            if network_of(name) in networks
+            if network_of(name) in networks and network_of(name) in algorithm.target_networks
         }
         if isinstance(self.parameters, SparseParameters):
             self.targets = SparseParameters(self.targets, self.parameters.patterns)
+        for value in self.parameters.values():
+            value.requires_grad_()
+        self.optimisers = {
+            network: _adam(list(select(self.parameters, network).values()), steps.learning_rate)
+            for network in networks
+        }
+
+    def update(self, batch: Batch, noise: Noise, ends: bool) -> dict[str, Tensor]:
+        """`Learner.update` of these networks. ends: whether a period does."""
+        losses = {}
+        for network, optimiser in self.optimisers.items():
+            losses[network] = torch.zeros_like(batch.rewards[:, 0])
+            if ends or network not in self._delayed:
+                losses[network] = self._descend(network, batch, noise)
+                optimiser.step()
+        if ends and self.targets:
+            moving = [self.parameters[name] for name in self.targets]
+            with torch.no_grad():
+                torch._foreach_lerp_(list(self.targets.values()), moving, self._tau)
+        return losses
+
+    def _descend(self, network: str, batch: Batch, noise: Noise) -> Tensor:
+        """Give a network's parameters their gradients; return its losses."""
+        trained = select(self.parameters, network)
+        loss = self._losses[network](self.parameters, self.targets, batch, noise)
+        gradients = torch.autograd.grad(loss.sum(), list(trained.values()))
+        for (name, parameter), gradient in zip(trained.items(), gradients, strict=True):
+            # Fused Adam reads both by memory order; autograd.grad may return transposed views.
+            gradient = gradient.contiguous()
+            masked = name in self.masks
+            parameter.grad = gradient.mul_(self.masks[name]) if masked else gradient
+        return loss.detach()
 
     def dense(self) -> Parameters:
         """The parameters as [K, in, out] and [K, 1, out], detached."""
@@ -126,6 +158,32 @@ class _Part:
         if isinstance(self.parameters, SparseParameters):
             return self.parameters.views(name, value.detach())
         return value.detach().unbind()
+
+    def state(self) -> Parameters:
+        """Every tensor that the next update depends on, by name, masks too; not copies."""
+        state = {f"parameters/{name}": value.detach() for name, value in self.parameters.items()}
+        state |= {f"targets/{name}": value for name, value in self.targets.items()}
+        state |= {f"masks/{name}": value for name, value in self.masks.items()}
+        for network, optimiser in self.optimisers.items():
+            for name, parameter in select(self.parameters, network).items():
+                for moment, value in optimiser.state[parameter].items():
+                    state[f"adam/{moment}/{name}"] = value
+        return state
+
+
+def _adam(parameters: list[Tensor], rate: float) -> torch.optim.Adam:
+    """An optimiser whose moments and, on a GPU, learning rate are tensors that stay in place: a
+    CUDA graph reads them anew, and `Learner.restore` fills them."""
+    device = parameters[0].device
+    on_gpu = device.type == "cuda"
+    shared = torch.tensor(rate, device=device) if on_gpu else rate
+    optimiser = torch.optim.Adam(parameters, lr=shared, fused=True, capturable=on_gpu)
+    for parameter in parameters:  # Adam would make them at the first step
+        optimiser.state[parameter] = {
+            "step": torch.zeros((), dtype=torch.float32, device=device),
+            **{moment: torch.zeros_like(parameter) for moment in MOMENTS},
+        }
+    return optimiser
 
 
 class Learner:
@@ -147,51 +205,25 @@ class Learner:
         sparse: Collection[int] = (),
     ) -> None:
         first = next(iter(parameters.values()))
-        self.device, self.count, self._tau = first.device, len(first), steps.tau
-        self._losses, self._delayed = algorithm.losses(), algorithm.delayed_networks()
+        self.device, self.count = first.device, len(first)
         self.networks, self.period = algorithm.update_order(), algorithm.period()
-        self._masks_change = masks_change
+        self._delayed, self._masks_change = algorithm.delayed_networks(), masks_change
         dense = [k for k in range(self.count) if k not in sparse]
         self._parts = {
-            name: _Part(rows, parameters, masks, sparse=name == "sparse")
-            for name, rows in (("dense", dense), ("sparse", sorted(sparse)))
+            kind: _Part(rows, parameters, masks, algorithm, steps, sparse=kind == "sparse")
+            for kind, rows in (("dense", dense), ("sparse", sorted(sparse)))
             if rows
         }
-        for part in self._parts.values():
-            part.follow([name for name in self.networks if name in algorithm.target_networks])
-            for value in part.parameters.values():
-                value.requires_grad_()
-        self._optimisers = {name: self._optimiser(name, steps) for name in self.networks}
-
-    def _optimiser(self, network: str, steps: StepSettings) -> torch.optim.Adam:
-        # On a GPU a tensor, which a recorded update reads anew.
-        on_gpu = self.device.type == "cuda"
-        rate = torch.tensor(steps.learning_rate, device=self.device)
-        trained = [
-            value
-            for part in self._parts.values()
-            for value in select(part.parameters, network).values()
-        ]
-        optimiser = torch.optim.Adam(
-            trained, lr=rate if on_gpu else steps.learning_rate, fused=True, capturable=on_gpu
-        )
-        # Adam would make its moments at the first step; made here, they have addresses that a
-        # CUDA graph and `restore` can rely on.
-        for parameter in trained:
-            optimiser.state[parameter] = {
-                "step": torch.zeros((), dtype=torch.float32, device=self.device),
-                **{moment: torch.zeros_like(parameter) for moment in MOMENTS},
-            }
-        return optimiser
 
     def set_rate(self, rate: float) -> None:
         """The learning rate of the updates that follow."""
-        for optimiser in self._optimisers.values():
-            (group,) = optimiser.param_groups
-            if isinstance(group["lr"], Tensor):
-                group["lr"].fill_(rate)
-            else:
-                group["lr"] = rate
+        for part in self._parts.values():
+            for optimiser in part.optimisers.values():
+                (group,) = optimiser.param_groups
+                if isinstance(group["lr"], Tensor):
+                    group["lr"].fill_(rate)
+                else:
+                    group["lr"] = rate
 
     def moved(self, network: str, updates: int) -> int:
         """Number of times that a network has moved in the first `updates` updates."""
@@ -204,57 +236,24 @@ class Learner:
         losses of one that stays are given as 0.
         """
         ends = (number + 1) % self.period == 0
-        inputs = [self._inputs(part, batch, noise) for part in self._parts.values()]
+        if len(self._parts) == 1:
+            (part,) = self._parts.values()
+            return part.update(batch, noise, ends)
         losses = {}
-        for network in self.networks:
-            losses[network] = torch.zeros_like(batch.rewards[:, 0])
-            if ends or network not in self._delayed:
-                for part, given in zip(self._parts.values(), inputs, strict=True):
-                    loss = self._descend(part, network, *given)
-                    losses[network] = self._put(losses[network], part, loss)
-                self._optimisers[network].step()
-        if ends:
-            for part in self._parts.values():
-                if part.targets:
-                    moving = [part.parameters[name] for name in part.targets]
-                    with torch.no_grad():
-                        torch._foreach_lerp_(list(part.targets.values()), moving, self._tau)
-        return losses
-
-    def _inputs(self, part: _Part, batch: Batch, noise: Noise) -> tuple[Batch, Noise]:
-        """The batch and noise of a part's networks."""
-        if len(self._parts) == 1:
-            return batch, noise
-        own = Batch(*(getattr(batch, field.name)[part.rows] for field in fields(batch)))
-        return own, {name: value[part.rows] for name, value in noise.items()}
-
-    def _put(self, whole: Tensor, part: _Part, values: Tensor) -> Tensor:
-        """A tensor [K, ...] with values in the rows of a part."""
-        if len(self._parts) == 1:
-            return values
-        whole[part.rows] = values.to(whole.dtype)
-        return whole
-
-    def _descend(self, part: _Part, network: str, batch: Batch, noise: Noise) -> Tensor:
-        """Give a network's parameters their gradients; return its losses."""
-        trained = select(part.parameters, network)
-        loss = self._losses[network](part.parameters, part.targets, batch, noise)
-        gradients = torch.autograd.grad(loss.sum(), list(trained.values()))
-        for (name, parameter), gradient in zip(trained.items(), gradients, strict=True):
-            # Fused Adam reads both by memory order; autograd.grad may return transposed views.
-            gradient = gradient.contiguous()
-            masked = name in part.masks
-            parameter.grad = gradient.mul_(part.masks[name]) if masked else gradient
-        return loss.detach()
+        for kind, part in self._parts.items():
+            own = Batch(**{name: value[part.rows] for name, value in vars(batch).items()})
+            own_noise = {name: value[part.rows] for name, value in noise.items()}
+            losses[kind] = part.update(own, own_noise, ends)
+        return self._whole(losses)
 
     @property
     def parameters(self) -> Parameters:
         """All networks' as [K, in, out] and [K, 1, out], detached, zero where no weight is kept."""
-        return self._whole({name: part.dense() for name, part in self._parts.items()})
+        return self._whole({kind: part.dense() for kind, part in self._parts.items()})
 
     def masks(self) -> Parameters:
         """The present masks of all, boolean [K, in, out] by weight name."""
-        return self._whole({name: part.present_masks() for name, part in self._parts.items()})
+        return self._whole({kind: part.present_masks() for kind, part in self._parts.items()})
 
     def _whole(self, values: Mapping[str, Parameters]) -> Parameters:
         """Tensors [K, ...] of the whole stack from those of its parts."""
@@ -276,7 +275,7 @@ class Learner:
         part = self._parts["dense"]
         row = part.rows.index(k)
         for name, (mask,) in masks.items():
-            parameter, optimiser = part.parameters[name], self._optimisers.get(network_of(name))
+            parameter, optimiser = part.parameters[name], part.optimisers.get(network_of(name))
             moments = optimiser.state[parameter] if optimiser else {}
             part.masks[name][row] = mask.to(parameter.dtype)
             for values in (parameter.detach(), *(moments[m] for m in MOMENTS if m in moments)):
@@ -295,31 +294,70 @@ class Learner:
 
     def clear(self, rows: Collection[int]) -> None:
         """Set all that these networks' next updates depend on to zero, but for their masks."""
-        for key, value in self.state().items():
-            kind, content, *_, name = key.split("/")
-            if value.dim() and content != "masks":
-                part = self._parts[kind]
-                for k, view in zip(part.rows, part.views(name, value), strict=True):
-                    if k in rows:
-                        view.zero_()
+        for part in self._parts.values():
+            for key, value in part.state().items():
+                content, *_, name = key.split("/")
+                if value.dim() and content != "masks":
+                    for k, view in zip(part.rows, part.views(name, value), strict=True):
+                        if k in rows:
+                            view.zero_()
 
     def state(self) -> Parameters:
         """Every tensor that the next update depends on, by name; not copies."""
-        state: Parameters = {}
-        for kind, part in self._parts.items():
-            state |= {
-                f"{kind}/parameters/{n}": value.detach() for n, value in part.parameters.items()
-            }
-            state |= {f"{kind}/targets/{name}": value for name, value in part.targets.items()}
-            if self._masks_change:
-                state |= {f"{kind}/masks/{name}": value for name, value in part.masks.items()}
-            for network, optimiser in self._optimisers.items():
-                for name, parameter in select(part.parameters, network).items():
-                    for moment, value in optimiser.state[parameter].items():
-                        state[f"{kind}/adam/{moment}/{name}"] = value
-        return state
+        return {
+            f"{kind}/{key}": value
+            for kind, part in self._parts.items()
+            for key, value in part.state().items()
+            if self._masks_change or not key.startswith("masks/")
+        }
 
     def restore(self, state: Parameters) -> None:
         """Copy a state of the same networks into this learner's own tensors."""
         for name, value in self.state().items():
             value.copy_(state[name])
+
+
+def update_stepper(
+    learner: Learner, data: DeviceData, draws: Draws, precision: str
+) -> Callable[[int], Tensor]:
+    """A function that performs update number u and returns the losses [networks, K]."""
+    device = data.rewards.device
+
+    def perform(index: Tensor, noise: Noise, update: int) -> Tensor:
+        with precision_context(device, precision):
+            losses = learner.update(data.batch(index), noise, update)
+            return torch.stack(list(losses.values())).float()
+
+    if device.type != "cuda":
+        return lambda update: perform(*draws.at(update), update)
+
+    # An update is some 300 small kernels: captured as a CUDA graph they cost one launch. The graph
+    # reads its indices and noise from fixed tensors, which each step fills. Updates of one
+    # remainder by the algorithm's period are one graph.
+    index, noise = draws.at(0)
+    index = index.clone()
+    noise = {name: value.clone() for name, value in noise.items()}
+    before = {name: value.clone() for name, value in learner.state().items()}
+    warming = torch.cuda.Stream()
+    warming.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(warming):
+        for number in range(3 * learner.period):
+            perform(index, noise, number)
+    torch.cuda.current_stream().wait_stream(warming)
+    graphs = []
+    for number in range(learner.period):
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            graphs.append((graph, perform(index, noise, number)))
+    learner.restore(before)
+
+    def replay(update: int) -> Tensor:
+        drawn_index, drawn_noise = draws.at(update)
+        index.copy_(drawn_index)
+        for name, value in drawn_noise.items():
+            noise[name].copy_(value)
+        graph, losses = graphs[update % learner.period]
+        graph.replay()
+        return losses
+
+    return replay

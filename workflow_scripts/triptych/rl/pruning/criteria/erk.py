@@ -13,5 +13,4 @@ CONTROL = True
 
 
 def masks(networks: Unpruned, percent: float) -> Parameters:
-    """Keep random weights, as many of each layer as the rule says."""
     return networks.largest_by_layer(networks.uniform_scores(), erk_counts, percent)

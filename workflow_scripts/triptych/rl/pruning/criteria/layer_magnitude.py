@@ -13,5 +13,4 @@ CONTROL = True
 
 
 def masks(networks: Unpruned, percent: float) -> Parameters:
-    """Keep the largest weights of each layer."""
     return networks.largest_by_layer(networks.magnitudes(), even_counts, percent)

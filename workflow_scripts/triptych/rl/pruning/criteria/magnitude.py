@@ -12,5 +12,4 @@ CONTROL = True
 
 
 def masks(networks: Unpruned, percent: float) -> Parameters:
-    """Keep the largest weights of each group."""
     return largest_in_groups(networks.magnitudes(), networks.groups(), percent)

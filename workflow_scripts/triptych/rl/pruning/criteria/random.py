@@ -13,5 +13,4 @@ CONTROL = True
 
 
 def masks(networks: Unpruned, percent: float) -> Parameters:
-    """Keep random weights, an equal share of each layer."""
     return networks.largest_by_layer(networks.uniform_scores(), even_counts, percent)

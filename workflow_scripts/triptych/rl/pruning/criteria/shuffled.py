@@ -14,5 +14,4 @@ BATCH = "snip_batch"
 
 
 def masks(networks: Unpruned, percent: float) -> Parameters:
-    """Shuffle SNIP's masks within layers."""
     return networks.shuffled_within_layers(snip.masks(networks, percent))

@@ -14,5 +14,4 @@ BATCH = "grasp_batch"
 
 
 def masks(networks: Unpruned, percent: float) -> Parameters:
-    """Shuffle GraSP's masks within layers."""
     return networks.shuffled_within_layers(grasp.masks(networks, percent))

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-CHANGES_NOTHING = ()
+NEUTRAL_KEYS = ()
 """Patterns of the keys whose values change no number."""
-COUNT_AS_ONE: dict[str, tuple[str, ...]] = {}
+EQUIVALENT_VALUES: dict[str, tuple[str, ...]] = {}
 """Values of a key that make the same numbers."""
 
 
