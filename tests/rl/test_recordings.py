@@ -14,6 +14,7 @@ from gymnasium.spaces import Box
 
 from triptych.core.errors import InputError
 from triptych.rl.tasks.environments import try_environment
+from triptych.rl.tasks.preparing import prepare
 from triptych.rl.tasks.recording import read_recording
 from triptych.rl.tasks.task import task_from
 from triptych.rl.tasks.transitions import DatasetError
@@ -36,8 +37,9 @@ class Drift(gymnasium.Env):
         Drift.made += 1
         if kind == "one instance" and Drift.made > 1:
             raise RuntimeError("the simulator is in use")
+        dtype = np.float64 if kind == "clock" else np.float32
         self.action_space = Box(-2, 2, (1,), np.float32)
-        self.observation_space = Box(-np.inf, np.inf, (3,), np.float32)
+        self.observation_space = Box(-np.inf, np.inf, (3,), dtype)
         self.length, self.kind, self.end = length, kind, end
 
     def close(self):
@@ -53,7 +55,8 @@ class Drift(gymnasium.Env):
         return self.shown(), {}
 
     def shown(self):
-        return self.state.astype(np.float32)
+        clock = [0, 0, 1.7e9 + 0.02 * self.steps] if self.kind == "clock" else np.zeros(3)
+        return (self.state + clock).astype(self.observation_space.dtype)
 
     def step(self, action):
         noise = {
@@ -174,6 +177,17 @@ def test_a_motion_that_repeats_itself_is_in_order(tmp_path, period):
     assert len(prepared(tmp_path, swung, task(length=30)).rewards)
 
 
+def test_chunks_of_a_buffer_that_were_never_written_are_refused(tmp_path):
+    made = without_next(recorded())
+    with h5py.File(tmp_path / "mine.hdf5", "w") as stream:
+        for key, value in made.items():
+            size = (6000, *value.shape[1:])
+            stream.create_dataset(key, size, value.dtype, chunks=(100, *value.shape[1:]))
+            stream[key][:2000] = value
+    with pytest.raises(DatasetError, match=r"observations: .*found 20 of 60 chunks"):
+        prepare(tmp_path / "mine.hdf5", task(), "path", tmp_path / "t", tmp_path / "d.csv")
+
+
 @pytest.mark.parametrize(
     ("own", "message"),
     [
@@ -203,6 +217,22 @@ def test_next_observations_are_compared_in_deviations_of_each_input(tmp_path, un
     order = np.random.default_rng(0).permutation(2000)
     with pytest.raises(DatasetError, match=r"next_observations: .*other observations"):
         prepared(tmp_path, {key: value[order] for key, value in made.items()})
+
+
+def test_numbers_that_float32_does_not_tell_apart_are_refused_unless_accepted(tmp_path):
+    made, clock = without_next(recorded(kind="clock")), task(kind="clock")
+    with pytest.raises(InputError, match=r"environment is .*1 values of float32 for .* column 2"):
+        try_environment(clock)
+    with pytest.raises(DatasetError, match=r"observations: .*float32.*column 2.*Subtract"):
+        prepared(tmp_path, made)
+    narrow = made | {"observations": made["observations"].astype("f4")}
+    with pytest.raises(DatasetError, match=r"observations: .*float32.*column 2"):
+        prepared(tmp_path, narrow)
+    assert len(prepared(tmp_path, made, clock, ["precision"]).rewards)
+    coarse = (
+        made["observations"] * [1, 1, 0] + np.array([293.15, 3e6, 0]) + made["observations"][:, :1]
+    )
+    assert len(prepared(tmp_path, made | {"observations": coarse}).rewards)
 
 
 def test_actions_that_seem_scaled_are_told(tmp_path, caplog):

@@ -3,7 +3,7 @@
 import json
 import logging
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 
@@ -13,7 +13,7 @@ from gymnasium.spaces import Box
 
 from triptych.core.errors import InputError
 from triptych.rl.tasks.locomotion import Array, Flags, Locomotion
-from triptych.rl.tasks.spaces import Spaces, brief, expected_space
+from triptych.rl.tasks.spaces import Spaces, brief, expected_space, lost_in_float32
 from triptych.rl.tasks.task import HORIZON, SIZES, Task
 
 logger = logging.getLogger(__name__)
@@ -59,12 +59,12 @@ def _spaces(task: Task, environment: "gymnasium.Env[Any, Any]") -> Spaces:
     return Spaces(task.name, observation_space.shape[0], low, high, limit)
 
 
-def try_environment(task: Task) -> Spaces:
+def try_environment(task: Task, accepted: Collection[str] = ()) -> Spaces:
     """A task's sizes and bounds, after its environment was stepped at both bounds and at random,
     alone and beside another one, from seeds such as an evaluation's.
 
-    Raises InputError for what would stop an evaluation after hours of training; warns of what makes
-    its scores depend on more than its seeds.
+    accepted: the task's `accept`. Raises InputError for what would stop an evaluation after hours
+    of training; warns of what makes its scores depend on more than its seeds.
     """
     if task.paper:
         return spaces_of(task)
@@ -76,6 +76,10 @@ def try_environment(task: Task) -> Spaces:
         again = _trace(episodes, actions[:COMPARED_STEPS])
         beside = _trace(episodes, actions[:COMPARED_STEPS], beside=True)
         _compare(task, alone[: len(again)], again, beside)
+        observed = alone[:, :-1]
+        if "precision" not in accepted and (found := lost_in_float32(observed)):
+            text = f"its observations have {found}; subtract what they have in common"
+            raise _refused(task, f"{text} (or accept: [precision] in the task)")
         return episodes.spaces
 
 

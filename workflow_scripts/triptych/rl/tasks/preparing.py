@@ -4,6 +4,7 @@ import logging
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -51,6 +52,13 @@ LEAST_ROWS = 10
 WRITE_TIMEOUTS = "Write what gymnasium calls truncated as timeouts, not as terminals."
 CONSECUTIVE = 0.45
 """In turn, with one limit for all: share of ends that follow another end at once."""
+
+
+class Horizon(NamedTuple):
+    """Steps after which an evaluation cuts an episode, and what says so."""
+
+    steps: int
+    source: str
 
 
 def q_learning_transitions(recording: Recording) -> Transitions:
@@ -104,10 +112,11 @@ def prepare(
     """Write the transitions and the one-row table of one HDF5 file.
 
     A task's environment is tried before, and the file is checked against it. d4rl_digests: SHA-256
-    of D4RL's files, which are used as D4RL's loader uses them. accepted: names of checks that only
-    warn, the task's `accept`. Raises InputError or DatasetError for what is wrong with either.
+    of D4RL's files, which are used as D4RL's loader uses them. accepted: names of
+    checks that only warn, the task's `accept`. Raises InputError or DatasetError for what is wrong
+    with either.
     """
-    spaces = try_environment(task)
+    spaces = try_environment(task, accepted)
     published = Path(source_path).is_file() and sha256_of(source_path) in d4rl_digests
     recorded = recorded_environment(source_path)
     doubts = Doubts(source_path, task.name, accepted, published)
@@ -115,23 +124,23 @@ def prepare(
         other, advice = recorded_elsewhere(task, recorded)
         if other:
             doubts.tell("wrappers", "env_spec", f"data of {task.environment}", other, advice)
-    recording = read_recording(source_path, spaces, published)
+    recording = read_recording(source_path, spaces, published, accepted)
     check_recording(doubts, recording, task, spaces.horizon)
-    limit, limit_from = _checked_horizon(source_path, recording, spaces, published)
+    horizon = _checked_horizon(source_path, recording, spaces, published)
     transitions = q_learning_transitions(recording)
     if len(transitions.rewards) == 0:
         expected = "at least one row that is not a time-out"
         raise DatasetError(source_path, "timeouts", expected, "time-outs only")
-    write_transitions(transitions_path, transitions, None if spaces.horizon else limit)
+    write_transitions(transitions_path, transitions, None if spaces.horizon else horizon.steps)
     summary = dataset_summary(recording, task, source, Path(source_path).name)
-    write_csv(summary.assign(limit_steps=limit, limit_from=limit_from), table_path)
+    write_csv(summary.assign(limit_steps=horizon.steps, limit_from=horizon.source), table_path)
     logger.info("%s: %d transitions", source_path, len(transitions.rewards))
 
 
 def _checked_horizon(
     path: PathLike, recording: Recording, spaces: Spaces, published: bool
-) -> tuple[int, str]:
-    """Steps after which an evaluation cuts an episode, and what says so.
+) -> Horizon:
+    """Steps after which an evaluation cuts an episode.
 
     Raises DatasetError for an episode beyond a task's limit, or without limit or end.
     """
@@ -153,12 +162,12 @@ def _checked_horizon(
             advice = "Mark where they were cut, or set options.max_episode_steps of the task."
             raise DatasetError(path, "timeouts", expected, found, advice)
         logger.warning("%s: expected %s, found %s; used as it is", path, expected, found)
-    return spaces.horizon, "environment"
+    return Horizon(spaces.horizon, "environment")
 
 
 def _witnessed_horizon(
     recording: Recording, ends: NDArray[np.int64], lengths: NDArray[np.int64], task: str
-) -> tuple[int, str]:
+) -> Horizon:
     """The limit of an environment that names none: the longest episode, if a time-out cut it.
 
     Where the end of the file did, it is a limit only if no episode ended by itself.
@@ -169,7 +178,7 @@ def _witnessed_horizon(
     longest = int(lengths.max())
     if lengths[cut].max(initial=0) == longest:
         logger.info("%s: episodes end after %d steps, as its longest time-out did", task, longest)
-        return longest, "time-outs"
+        return Horizon(longest, "time-outs")
     steps = max(UNWITNESSED, longest)
     logger.warning(
         "%s: its environment has no time limit, and no time-out of the recording shows one: "
@@ -178,7 +187,7 @@ def _witnessed_horizon(
         task,
         steps,
     )
-    return steps, UNLIMITED
+    return Horizon(steps, UNLIMITED)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import errno
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +13,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from triptych.rl.tasks.spaces import Flags, Spaces, brief
+from triptych.rl.tasks.spaces import Flags, Spaces, brief, lost_in_float32
 from triptych.rl.tasks.transitions import DatasetError, Floats, PathLike
 
 logger = logging.getLogger(__name__)
@@ -75,15 +75,19 @@ def read_recording(
     path: PathLike,
     spaces: Spaces | None = None,
     published: bool = False,
+    accepted: Collection[str] = (),
 ) -> Recording:
     """Read and check an HDF5 file in D4RL's layout, against a task's sizes and bounds if given.
 
     Actions come back in [-1, 1]; those are the bounds without `spaces`, and those of `write_minari`
     go before. published: rows that are not followed by their next observation stay as they are, as
-    D4RL's own loader takes them. Raises DatasetError for whatever is missing or wrong.
+    D4RL's own loader takes them. accepted: the task's `accept`. Raises DatasetError for whatever is
+    missing or wrong.
     """
     with _opened(path) as stream:
         _check_layout(path, stream, spaces)
+        if not published and "precision" not in accepted:
+            _check_precision(path, stream)
         columns = {key: _read_column(path, stream[key], key) for key in KEYS}
         followed = _check_followed(path, stream, columns, published)
         spaces = _own_bounds(stream, spaces)
@@ -185,6 +189,12 @@ def _check_written(path: PathLike, dataset: h5py.Dataset) -> None:
         found = f"none of the {dataset.nbytes} bytes that it claims"
         advice = "It was announced and never written: write or download the file again."
         raise DatasetError(path, dataset.name, "its values", found, advice)
+    if dataset.chunks and dataset.name.strip("/") in MATRICES and dataset.size:
+        chunks = np.prod(-(-np.array(dataset.shape) // np.array(dataset.chunks)))
+        if (count := dataset.id.get_num_chunks()) < chunks:
+            found = f"{count} of {chunks} chunks, and zeros for the others"
+            advice = "Leave out the rows of the buffer that no step was written to."
+            raise DatasetError(path, dataset.name, "all its values", found, advice)
 
 
 def _own_bounds(stream: h5py.File, spaces: Spaces | None) -> Spaces | None:
@@ -223,6 +233,15 @@ def _check_followed(
             raise DatasetError(path, NEXT, "the observations of the next rows", found, advice)
         logger.warning("%s: %s; used as D4RL's loader uses them", path, found)
     return not published
+
+
+def _check_precision(path: PathLike, stream: h5py.File) -> None:
+    """Raise DatasetError for numbers of which float32, in which networks compute, leaves few."""
+    for key in (*MATRICES, "rewards"):
+        if found := lost_in_float32(stream[key][:LOOKED_AT]):
+            advice = "Subtract what the numbers have in common, such as the first time of each file"
+            advice += " (or accept: [precision] in the task)."
+            raise DatasetError(path, key, "numbers that float32 tells apart", found, advice)
 
 
 def _read_column(path: PathLike, dataset: h5py.Dataset, key: str) -> NDArray[Any]:

@@ -16,6 +16,10 @@ Flags = NDArray[np.bool_]
 
 UNBOUNDED = 1e6
 """Magnitude from which a bound of an action is none: a type's largest number, for instance."""
+FEW = 8
+"""Values that are too few to be a sensor's where float64 has as many times more."""
+WHOLE = 2**24
+"""Magnitude beyond which float32 doesn't hold every whole number."""
 brief = partial(shorten, width=300, placeholder=" ...")
 
 
@@ -54,6 +58,20 @@ class Spaces:
             return actions
         wide = self.low + (actions + 1) / 2 * (self.high - self.low)
         return np.clip(wide, self.low, self.high)
+
+
+def lost_in_float32(values: NDArray[Any]) -> str:
+    """The first column of [N] or [N, S] that float32 can't hold, in words; "" where there is none.
+
+    Unix time is such a column: 1.7e9 and the next float32 are two minutes apart.
+    """
+    for number, column in enumerate(values.reshape(len(values), -1).T):
+        exact, narrow = len(np.unique(column)), len(np.unique(column.astype(np.float32)))
+        beyond = np.abs(column).max() >= WHOLE
+        if narrow <= FEW and (exact >= FEW * narrow or (beyond and column.dtype == np.float32)):
+            span = f"{column.min():.10g} to {column.max():.10g}"
+            return f"{narrow} values of float32 for {exact} ({span}) in column {number}"
+    return ""
 
 
 def expected_space(space: Any, actions: bool) -> str:
