@@ -202,8 +202,8 @@ _LATEX: Mapping[str, str] = {
 }
 
 
-def _latex_text(text: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in text)
+def _latex_text(text: object) -> str:
+    return "".join(_LATEX.get(character, character) for character in str(text))
 
 
 def _markdown_text(text: str) -> str:
