@@ -199,7 +199,6 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml is ten times 
 
 
 def read_yaml(path: Path) -> Any:
-    """Read a YAML file."""
     return yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)
 
 

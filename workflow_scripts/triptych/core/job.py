@@ -215,7 +215,6 @@ def own_rule(log: Path | str) -> str:
 
 
 def lock_of(log: Path) -> Path:
-    """The folder of a job's lock, by its log."""
     return _beside(log, "leases").with_suffix("")
 
 

@@ -428,7 +428,6 @@ class Fingerprint:
 
     @property
     def digest(self) -> str:
-        """One digest of everything."""
         return _json_digest([dict(self.values), dict(self.code)])
 
 

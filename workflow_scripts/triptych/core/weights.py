@@ -58,7 +58,6 @@ def differences(
 
 
 def shapes(state: Mapping[str, Tensor]) -> dict[str, tuple[int, ...]]:
-    """The shapes of tensors by name."""
     return {name: tuple(tensor.shape) for name, tensor in state.items()}
 
 

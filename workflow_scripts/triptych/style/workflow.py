@@ -69,7 +69,6 @@ class Workflow:
         self._check_shown_together()
 
     def rows(self, experiment: str) -> list[dict[str, Any]]:
-        """The rows of one experiment."""
         return [row for row in self.runs if row["experiment"] == experiment]
 
     def names(self, column: str, *experiments: str) -> list[str]:
@@ -111,7 +110,6 @@ class Workflow:
 
     @property
     def architectures(self) -> dict[str, str]:
-        """The architecture of each backbone, by its role."""
         backbones = self.config["backbones"].items()
         return {role: backbone["architecture"] for role, backbone in backbones}
 

@@ -65,7 +65,6 @@ def write_image(path: str | os.PathLike[str], image: Tensor, alpha: Tensor | Non
 def resize(image: Tensor, size: int, aspect: Aspect = "kept") -> Tensor:
     """[3, H, W] or [N, 3, H, W] with `size` pixels along its shorter side, or along both where
     `aspect` is "squashed". Bicubic, antialiased when shrinking, in [0, 1]."""
-
     height, width = image.shape[-2:]
     shape = (size, size) if aspect == "squashed" else shape_along(height, width, size)
     return resize_to(image, *shape)

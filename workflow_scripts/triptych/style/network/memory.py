@@ -21,7 +21,6 @@ def free_memory(device: torch.device) -> float:
 
 
 def readable(count: float) -> str:
-    """Bytes as text, in MB or GB."""
     return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"
 
 

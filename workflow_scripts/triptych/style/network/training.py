@@ -253,7 +253,6 @@ class TrainingRun:
         return self.done - (int(self._history[-1]["batch"]) if self._history else 0)
 
     def _log(self) -> None:
-        """Append the means since the last row to the history."""
         means = (self._summed / self._since_log()).tolist()
         self._summed.zero_()
         self._tick()

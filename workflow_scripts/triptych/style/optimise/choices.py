@@ -40,7 +40,6 @@ def methods(kind: MethodKind) -> dict[str, dict[str, Any]]:
 
 
 def method_module(kind: MethodKind, name: str) -> str:
-    """Name of a method's module."""
     return f"triptych.style.optimise.{kind}.{name}"
 
 

@@ -109,12 +109,10 @@ class Optimisation:
 
     @property
     def done(self) -> int:
-        """Evaluations so far."""
         return self._course.evaluations
 
     @property
     def finished(self) -> bool:
-        """Whether nothing is left to do."""
         return self.done >= self._evaluations or not self._course.running
 
     @property

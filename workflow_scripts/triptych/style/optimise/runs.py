@@ -156,7 +156,6 @@ class _Experiment:
 
     @property
     def evaluation_due(self) -> bool:
-        """Whether the current group has ended."""
         return self._going is not None and self._going[1].finished
 
     def step(self) -> None:

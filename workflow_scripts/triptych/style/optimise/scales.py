@@ -30,7 +30,6 @@ class Scale:
     evaluations: int
 
     def shape(self, height: int, width: int) -> tuple[int, int]:
-        """Sides of an image which is `height` x `width` in full."""
         return shape_along(height, width, max(1, round(self.size * min(height, width))))
 
 
@@ -125,12 +124,10 @@ class CoarseToFine:
 
     @property
     def evaluations(self) -> int:
-        """Evaluations of each image in all."""
         return sum(scale.evaluations for scale in self.scales)
 
     @property
     def done(self) -> int:
-        """Evaluations so far."""
         before = sum(scale.evaluations for scale in self.scales[: self._number])
         return before + (self._going.done if self._going else 0)
 
@@ -142,7 +139,6 @@ class CoarseToFine:
         return self._detailed if self._finished is None else self._finished
 
     def step(self) -> None:
-        """Evaluate every image once."""
         if self._going is None:
             self._going = self._begun()
         self._going.advance()
@@ -176,12 +172,10 @@ class CoarseToFine:
 
     @property
     def finished(self) -> bool:
-        """Whether nothing is left to do."""
         return self.evaluation_due and self._number == len(self.scales) - 1
 
     @property
     def evaluation_due(self) -> bool:
-        """Whether the current scale has ended."""
         return self._going is not None and self._going.finished
 
     def evaluate(self) -> bool:
@@ -221,7 +215,6 @@ class CoarseToFine:
         )
 
     def check_divergence(self) -> str:
-        """Never, since no batch diverges as a whole."""
         return ""
 
     def state(self) -> dict[str, Any]:

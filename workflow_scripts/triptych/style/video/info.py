@@ -85,7 +85,6 @@ def probe(path: str | Path) -> VideoInfo:
 
     Raises InputError for a file that isn't there, isn't a video, or has no frame that can be read.
     """
-
     path = Path(path)
     if odd := not_a_file(path):
         raise InputError(f"{path} is {odd}")
@@ -157,7 +156,6 @@ class _Listed:
     """
 
     def __init__(self, container: InputContainer, stream: VideoStream) -> None:
-
         self.tick = stream.time_base or Fraction(1)
         self.rates = [rate for rate in (stream.average_rate, stream.base_rate) if rate]
         self.pixel_aspect = stream.sample_aspect_ratio or Fraction(1)

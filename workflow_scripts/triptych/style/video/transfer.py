@@ -47,7 +47,6 @@ def network_stylist(
 
     precision: a name, or "auto", checked on the first frame.
     """
-
     network = network.to(device).eval()
     ready: list[PreparedNetwork] = []  # once the first frame has been seen
 
@@ -143,7 +142,6 @@ def _run(
     batch: int,
     watch: Callable[[np.ndarray, np.ndarray], None] | None,
 ) -> int:
-    """Read, stylise and write; the number of frames written."""
     written: list[int] = []
     with writer, Progress("stylised", info.frames, "frames") as progress:
 

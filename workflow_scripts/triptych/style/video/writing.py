@@ -47,7 +47,6 @@ class VideoWriter:
         sound: SoundMaker | None = None,
         tags: Mapping[str, str] | None = None,
     ) -> None:
-
         self._height, self._width = size
         self._time_base = time_base
         # B-frames would make an mp4 count its duration by decoding times, which is wrong by some
@@ -88,7 +87,6 @@ class VideoWriter:
 
     def write(self, frame: np.ndarray, start: int) -> None:
         """Show `frame`, uint8 [H, W, 3] RGB, from `start` ticks on. Starts must rise."""
-
         if frame.shape != (self._height, self._width, 3) or frame.dtype != np.uint8:
             raise ValueError(
                 f"a frame of {frame.dtype} {list(frame.shape)} for a video of "

@@ -27,7 +27,6 @@ TAKEN_BACK = 0.1
 
 
 def optimizer(rows: Tensor, choices: Choices) -> RowOptimizer:
-    """L-BFGS at the chosen learning rate, history and reach."""
     return BatchedLbfgs(rows, choices.learning_rate, choices.history, choices.reach)
 
 
