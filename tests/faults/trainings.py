@@ -32,7 +32,7 @@ from triptych.rl.training.state import TrainingSettings
 from triptych.rl.training.train import train
 from triptych.style.network import training as style_training
 from triptych.style.network.architecture import Architecture
-from triptych.style.network.initial_weights import initial_network
+from triptych.style.network.network_files import initial_network
 
 CPU = torch.device("cpu")
 SMALL = Architecture(4, "nearest", blocks=(0,))

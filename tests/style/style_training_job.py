@@ -11,7 +11,7 @@ from safetensors.torch import save_file
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import Stopped, StopRequest
 from triptych.style.network.architecture import Architecture
-from triptych.style.network.initial_weights import initial_network
+from triptych.style.network.network_files import initial_network
 from triptych.style.network.perceptual import LossSettings, PerceptualLoss
 from triptych.style.network.training import train
 from triptych.style.network.training_data import TrainingSettings

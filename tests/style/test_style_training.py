@@ -18,8 +18,8 @@ from triptych.core.stopping import SAVED_EXIT_CODE
 from triptych.style.data.colours import colours_of, recoloured
 from triptych.style.data.images import read_image, resize, to_bytes
 from triptych.style.network.architecture import Architecture
-from triptych.style.network.initial_weights import initial_network
 from triptych.style.network.network import TransformationNetwork
+from triptych.style.network.network_files import initial_network
 from triptych.style.network.perceptual import EVEN, PerceptualLoss
 from triptych.style.network.training import train
 from triptych.style.network.training_data import TrainingSettings, batch_indices, load_batch

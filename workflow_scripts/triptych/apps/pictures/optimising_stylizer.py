@@ -29,7 +29,7 @@ from triptych.style.data.images import image_tensors, on_white
 from triptych.style.data.prepare import check_painting
 from triptych.style.network.memory import free_memory, readable
 from triptych.style.optimise.choices import preset
-from triptych.style.optimise.memory import network_bytes, state_bytes
+from triptych.style.optimise.gatys import network_bytes, state_bytes
 from triptych.style.optimise.scales import (
     MARGIN,
     CoarseToFine,

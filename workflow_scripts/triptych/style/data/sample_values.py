@@ -55,6 +55,9 @@ PRIMARIES = {
 }
 """By number of ITU-T H.273, table 2."""
 
+HDR = {16: "PQ", 18: "HLG"}
+"""Curves of high dynamic range, by number of ITU-T H.273."""
+
 WHITE_LIGHT = 203.0
 """cd/m2 of white in a picture of high dynamic range (ITU-R BT.2408)."""
 
@@ -209,11 +212,11 @@ def _of_code_points(numbers: tuple[int, int, bool], what: str) -> Encoding | Non
             transfer,
         )
         return None
-    if transfer in (16, 18):
+    if transfer in HDR:
         logger.warning(
             "%s: of high dynamic range (%s); what is brighter than white (%g cd/m2) is clipped",
             what,
-            {16: "PQ", 18: "HLG"}[transfer],
+            HDR[transfer],
             WHITE_LIGHT,
         )
     return Encoding(CURVES[transfer], PRIMARIES[primaries], narrow)

@@ -6,9 +6,7 @@ from typing import Any
 
 from triptych.style.optimise.choices import preset
 
-COLUMNS = (
-    "experiment",
-    "run",
+DESCRIBED = (
     "content",
     "painting",
     "backbone",
@@ -22,9 +20,9 @@ COLUMNS = (
     "initialisation",
     "size",
     "scales",
-    "evaluations",
-    "precision",
 )
+"""Columns that say what a run was made with; figures keep them."""
+COLUMNS = ("experiment", "run", *DESCRIBED, "evaluations", "precision")
 
 REQUIRED = ("preset", "size", "evaluations", "content", "painting", "backbone")
 FROM_PRESET = (

@@ -19,9 +19,14 @@ from triptych.style.data.architectures import ARCHITECTURES
 from triptych.style.data.backbone import Backbone, load_backbone, normalised
 from triptych.style.data.images import read_image, resize
 from triptych.style.optimise.choices import Choices, preset
-from triptych.style.optimise.experiments import FROM_PRESET
-from triptych.style.optimise.gatys import FINISHED, HISTORY, Optimisation, Optimised
-from triptych.style.optimise.memory import images_at_once
+from triptych.style.optimise.experiments import COLUMNS, FROM_PRESET
+from triptych.style.optimise.gatys import (
+    FINISHED,
+    HISTORY,
+    Optimisation,
+    Optimised,
+    images_at_once,
+)
 from triptych.style.optimise.scales import (
     MARGIN,
     CoarseToFine,
@@ -40,24 +45,9 @@ SAVE_EVERY_SECONDS = 60.0
 """Within a group; each finished group is saved as well."""
 
 RUN_COLUMNS = [
-    "experiment",
-    "run",
-    "content",
-    "painting",
-    "backbone",
-    "architecture",
-    "weights",
-    "preset",
-    "rates",
-    "optimizer",
-    "content_loss",
-    "style_loss",
-    "initialisation",
-    "size",
+    *COLUMNS,
     "height",
     "width",
-    "scales",
-    "evaluations",
     "status",
     "reason",
     "evaluations_done",
@@ -68,7 +58,6 @@ RUN_COLUMNS = [
     "total_loss_final",
     "relative_loss_final",
     "device",
-    "precision",
 ]
 """Columns of runs.csv; `run` tells runs apart that differ in another choice."""
 HISTORY_COLUMNS = ["experiment", "run", *HISTORY[1:]]

@@ -30,6 +30,11 @@ def optimizer(rows: Tensor, choices: Choices) -> RowOptimizer:
     return BatchedLbfgs(rows, choices.learning_rate, choices.history, choices.reach)
 
 
+def memory_images(choices: Choices) -> int:
+    """Memory of an image while it is optimised, in images."""
+    return 2 * choices.history + 8
+
+
 @dataclass(eq=False)
 class BatchedLbfgs(RowOptimizer):
     """Minimises B functions of n variables side by side; row b sees nothing of the others.
