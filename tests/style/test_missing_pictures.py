@@ -24,7 +24,7 @@ ALEXNET = str(Path(__file__).parents[2] / "resources/style/narrow_alexnet.safete
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch) -> Path:
+def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -48,7 +48,7 @@ def joined(path: Path, *parts: Path) -> Path:
     return path
 
 
-def test_sound_of_a_rate_that_mp4_does_not_take_becomes_aac(tmp_path: Path) -> None:
+def test_sound_of_a_rate_that_mp4_does_not_take_becomes_aac(tmp_path):
     with av.open(str(tmp_path / "a.mkv"), "w") as file:
         pictures = file.add_stream("libx264", rate=25)
         pictures.width, pictures.height, pictures.pix_fmt = 64, 48, "yuv420p"
@@ -68,7 +68,7 @@ def test_sound_of_a_rate_that_mp4_does_not_take_becomes_aac(tmp_path: Path) -> N
     assert loudest == pytest.approx(440, abs=4)
 
 
-def test_films_joined_end_to_end_go_on_with_their_sound(tmp_path: Path) -> None:
+def test_films_joined_end_to_end_go_on_with_their_sound(tmp_path):
     part = write_clip(tmp_path / "part.ts", Clip(starts=range(24), sounds=("aac",)))
     video = as_mp4(joined(tmp_path / "twice.ts", part, part), tmp_path)
     frames, times = decoded(video)
@@ -83,7 +83,7 @@ def test_films_joined_end_to_end_go_on_with_their_sound(tmp_path: Path) -> None:
     assert abs((at + apart - 4800) / 48_000 - 1) < 0.05
 
 
-def test_whatever_sound_raises_the_picture_is_whole(tmp_path: Path) -> None:
+def test_whatever_sound_raises_the_picture_is_whole(tmp_path):
     def broken(output: object) -> Iterator[tuple[float, object]]:
         raise IndexError("no such packet")
         yield
@@ -96,9 +96,7 @@ def test_whatever_sound_raises_the_picture_is_whole(tmp_path: Path) -> None:
     assert len(decoded(tmp_path / "a.mp4")[0]) == 10
 
 
-def test_sound_of_an_unknown_codec_is_left_out_with_a_line(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_sound_of_an_unknown_codec_is_left_out_with_a_line(tmp_path, caplog):
     source = write_clip(tmp_path / "a.mp4", Clip(sounds=("aac",)))
     source.write_bytes(source.read_bytes().replace(b"mp4a", b"qqqq").replace(b"esds", b"free"))
     video = as_mp4(source, tmp_path)
@@ -107,7 +105,7 @@ def test_sound_of_an_unknown_codec_is_left_out_with_a_line(
         assert len(file.streams) == 1
 
 
-def test_titles_languages_and_the_default_track_are_kept(tmp_path: Path) -> None:
+def test_titles_languages_and_the_default_track_are_kept(tmp_path):
     plain = write_clip(tmp_path / "plain.mkv", Clip(sounds=("aac", "mp2")))
     source = tmp_path / "a.mkv"
     with av.open(str(plain)) as file, av.open(str(source), "w") as output:
@@ -149,7 +147,7 @@ def test_a_track_that_is_longer_than_its_last_picture_holds_it(
 
 
 @pytest.mark.parametrize("bits", [8, 10])
-def test_grey_films_of_limited_range_are_black_to_white(tmp_path: Path, bits: int) -> None:
+def test_grey_films_of_limited_range_are_black_to_white(tmp_path, bits):
     black, white = 16 << (bits - 8), 235 << (bits - 8)
     kind = np.uint8 if bits == 8 else np.uint16
     ramp = np.tile(np.linspace(black, white, 128).round().astype(kind), (96, 1))
@@ -164,7 +162,7 @@ def test_grey_films_of_limited_range_are_black_to_white(tmp_path: Path, bits: in
     assert (shown.min(), shown.max()) == (0, 255)
 
 
-def test_a_picture_that_turns_on_the_way_is_fitted_with_black_beside_it(tmp_path: Path) -> None:
+def test_a_picture_that_turns_on_the_way_is_fitted_with_black_beside_it(tmp_path):
     wide, high = [picture(9, 128, 96)] * 6, [picture(9, 96, 128)] * 6
     options = {"qscale": "1", "b": "8M"}
     parts = [
@@ -180,7 +178,7 @@ def test_a_picture_that_turns_on_the_way_is_fitted_with_black_beside_it(tmp_path
     assert not shown[-1][:, :27].any()
 
 
-def test_a_film_whose_pixels_change_their_aspect_keeps_the_shape_of_things(tmp_path: Path) -> None:
+def test_a_film_whose_pixels_change_their_aspect_keeps_the_shape_of_things(tmp_path):
     parts = [
         write_stream(
             tmp_path / f"{n}.ts",
@@ -198,7 +196,7 @@ def test_a_film_whose_pixels_change_their_aspect_keeps_the_shape_of_things(tmp_p
     np.testing.assert_array_equal(shown[-1], [12 <= row < 84 for row in range(96)])
 
 
-def test_each_field_of_an_interlaced_film_keeps_its_own_colours(tmp_path: Path) -> None:
+def test_each_field_of_an_interlaced_film_keeps_its_own_colours(tmp_path):
     grey = np.full((96, 128, 3), 120, np.uint8)
     moved = grey.copy()
     moved[16:80, 32:96] = (220, 60, 60)
@@ -228,9 +226,7 @@ def test_each_field_of_an_interlaced_film_keeps_its_own_colours(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("name", ["a.h264", "a.hevc", "a.m2v"])
-def test_bare_streams_have_all_their_frames_in_the_order_of_showing(
-    tmp_path: Path, name: str
-) -> None:
+def test_bare_streams_have_all_their_frames_in_the_order_of_showing(tmp_path, name):
     codec = {"a.h264": "libx264", "a.hevc": "libx265", "a.m2v": "mpeg2video"}[name]
     frames = [picture(number, 128, 96) for number in range(20)]
     options = {"bf": "2", "b": "8M", "x265-params": "log-level=none"}
@@ -246,7 +242,7 @@ def jpeg(number: int) -> bytes:
 
 @pytest.mark.parametrize("name", ["a.mjpeg", "a.mjpg", "a.jpg"])
 @pytest.mark.parametrize("padding", [b"", bytes(5)])
-def test_jpegs_in_a_row_are_a_film(tmp_path: Path, name: str, padding: bytes) -> None:
+def test_jpegs_in_a_row_are_a_film(tmp_path, name, padding):
     from triptych.apps.pictures.work_list import work_list
 
     source = tmp_path / name
@@ -258,7 +254,7 @@ def test_jpegs_in_a_row_are_a_film(tmp_path: Path, name: str, padding: bytes) ->
     )
 
 
-def test_a_photograph_with_smaller_copies_behind_it_is_no_film(tmp_path: Path) -> None:
+def test_a_photograph_with_smaller_copies_behind_it_is_no_film(tmp_path):
     source, (first, *others) = tmp_path / "a.jpg", [jpeg(number) for number in range(4)]
     views = b"\xff\xe2" + struct.pack(">H", 6) + b"MPF\0"
     source.write_bytes(first[:2] + views + first[2:] + b"".join(others))
@@ -271,7 +267,7 @@ def test_a_photograph_with_smaller_copies_behind_it_is_no_film(tmp_path: Path) -
     "listing",
     ["#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\n{}\n", "ffconcat version 1.0\nfile {}\n"],
 )
-def test_a_playlist_is_not_followed(tmp_path: Path, listing: str) -> None:
+def test_a_playlist_is_not_followed(tmp_path, listing):
     write_clip(tmp_path / "other.ts", Clip())
     source = tmp_path / "film.mp4"
     source.write_text(listing.format("other.ts"))
@@ -281,9 +277,7 @@ def test_a_playlist_is_not_followed(tmp_path: Path, listing: str) -> None:
 
 
 @pytest.mark.parametrize(("curve", "name"), [(16, "PQ"), (18, "HLG"), (1, None)])
-def test_high_dynamic_range_is_warned_of(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, curve: int, name: str | None
-) -> None:
+def test_high_dynamic_range_is_warned_of(tmp_path, caplog, curve, name):
     source = write_stream(
         tmp_path / "a.mp4",
         "libx265",
@@ -297,9 +291,7 @@ def test_high_dynamic_range_is_warned_of(
     assert [f"({name})" in line for line in caplog.messages] == [True] * (name is not None)
 
 
-def test_whatever_opening_a_film_raises_is_that_films_problem(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_whatever_opening_a_film_raises_is_that_films_problem(tmp_path, monkeypatch):
     source = write_clip(tmp_path / "a.mp4", Clip())
 
     def fail(*arguments: object, **options: object) -> None:

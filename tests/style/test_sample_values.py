@@ -89,14 +89,14 @@ TIFFS = {
 
 
 @pytest.mark.parametrize("kind", TIFFS)
-def test_a_tiffs_numbers_count_by_its_tags(kind: str) -> None:
+def test_a_tiffs_numbers_count_by_its_tags(kind):
     content, expected = TIFFS[kind]
     if expected.ndim == 2:
         expected = np.stack([expected] * 3, -1)
     np.testing.assert_allclose(found(content), expected, atol=1.1 / 255)
 
 
-def test_colours_that_are_neither_grey_nor_rgb_and_compressed_planes_are_refused() -> None:
+def test_colours_that_are_neither_grey_nor_rgb_and_compressed_planes_are_refused():
     with pytest.raises(InputError, match=r"PhotometricInterpretation is 8"):
         open_image(tiff(coded(COLOURS, 65535, "u2"), "cielab"))
     with pytest.raises(InputError, match="NaN"):
@@ -130,7 +130,7 @@ def png(pixels: np.ndarray, *chunks: tuple[bytes, bytes], depth: int = 0) -> byt
         ([[[0x0A0B, 0x1415, 0x1E1F], [0xC800, 0, 0]]], [0x0A0B, 0x1415, 0x1E1F], 16),
     ],
 )
-def test_a_colour_that_a_png_makes_transparent_is_so_at_any_depth(pixels, key, depth) -> None:
+def test_a_colour_that_a_png_makes_transparent_is_so_at_any_depth(pixels, key, depth):
     whole = np.array(pixels, np.uint16 if depth == 16 else np.uint8)
     top = 2**depth - 1
     stored = whole
@@ -184,7 +184,7 @@ ENCODINGS = {  # of RED; by cICP as FFmpeg's zscale gives it (npl=203), Adobe RG
 
 @pytest.mark.parametrize("depth", [8, 16])
 @pytest.mark.parametrize("kind", ENCODINGS)
-def test_a_pngs_colours_count_by_its_chunks(kind, depth, caplog) -> None:
+def test_a_pngs_colours_count_by_its_chunks(kind, depth, caplog):
     chunks, expected = ENCODINGS[kind]
     pixels = np.full((3, 5, 3), RED, np.uint8)
     with caplog.at_level(logging.WARNING):
@@ -195,13 +195,13 @@ def test_a_pngs_colours_count_by_its_chunks(kind, depth, caplog) -> None:
 
 @pytest.mark.parametrize(("chunk", "level"), [(gama(1), 188), (cicp(9, 16), 181)])
 @pytest.mark.parametrize("kind", ["u1", "u2"])
-def test_grey_counts_by_its_curve_at_any_depth(chunk, level, kind) -> None:
+def test_grey_counts_by_its_curve_at_any_depth(chunk, level, kind):
     grey = np.full((4, 4), 128 * (257 if kind == "u2" else 1), kind)
     np.testing.assert_allclose(255 * found(png(grey, chunk))[2, 2], [level] * 3, atol=0.6)
 
 
 @pytest.mark.parametrize(("primaries", "curve", "red"), [(12, 13, (217, 42, 52)), (1, 13, RED)])
-def test_an_avifs_colours_count_by_nclx(primaries: int, curve: int, red: tuple[int, ...]) -> None:
+def test_an_avifs_colours_count_by_nclx(primaries, curve, red):
     stream = io.BytesIO()
     Image.new("RGB", (64, 64), RED).save(stream, "AVIF", quality=100, subsampling="4:4:4")
     before, _, after = stream.getvalue().partition(b"colrnclx")
@@ -211,7 +211,7 @@ def test_an_avifs_colours_count_by_nclx(primaries: int, curve: int, red: tuple[i
 
 
 @pytest.mark.parametrize("share", [1, 0.2])
-def test_pgm_and_jpeg_2000_count_by_the_depth_of_their_header(share: float) -> None:
+def test_pgm_and_jpeg_2000_count_by_the_depth_of_their_header(share):
     dark = share * np.kron(RAMP, np.ones((8, 8)))
     pgm = b"P5\n64 48\n1023\n" + coded(dark, 1023, ">u2").tobytes()
     np.testing.assert_allclose(found(pgm)[..., 0], dark, atol=0.6 / 1023)
@@ -222,7 +222,7 @@ def test_pgm_and_jpeg_2000_count_by_the_depth_of_their_header(share: float) -> N
     np.testing.assert_allclose(found(content), colours, atol=1.1 / 255)
 
 
-def test_a_float_map_in_colour_is_read() -> None:
+def test_a_float_map_in_colour_is_read():
     pfm = b"PF\n8 6\n-1.0\n" + COLOURS[::-1].astype("<f4").tobytes()
     np.testing.assert_allclose(found(pfm), COLOURS, atol=0.6 / 255)
 
@@ -235,7 +235,7 @@ def jpeg(**options: object) -> bytes:
 
 
 @pytest.mark.parametrize("progressive", [False, True])
-def test_a_jpeg_without_its_end_marker_is_read_and_a_cut_one_is_not(progressive, caplog) -> None:
+def test_a_jpeg_without_its_end_marker_is_read_and_a_cut_one_is_not(progressive, caplog):
     whole = jpeg(progressive=progressive)
     for missing in (1, 2):
         caplog.clear()
@@ -246,7 +246,7 @@ def test_a_jpeg_without_its_end_marker_is_read_and_a_cut_one_is_not(progressive,
             open_image(whole[:-missing])
 
 
-def test_a_cameras_adobe_rgb_counts() -> None:
+def test_a_cameras_adobe_rgb_counts():
     """As Exif states it: uncalibrated colours, and R03 in the block of interoperability."""
     interoperability = struct.pack("<HHHI4sI", 1, 1, 2, 4, b"R03\0", 0)
     details = struct.pack("<HHHIIHHIII", 2, 0xA001, 3, 1, 0xFFFF, 0xA005, 4, 1, 56, 0)
@@ -257,7 +257,7 @@ def test_a_cameras_adobe_rgb_counts() -> None:
     np.testing.assert_allclose(255 * found(stream.getvalue())[9, 9], (231, 57, 57), atol=2)
 
 
-def test_long_texts_of_a_png_are_no_reason_to_refuse_it() -> None:
+def test_long_texts_of_a_png_are_no_reason_to_refuse_it():
     text = b"comment\0\0" + zlib.compress(bytes(3_000_000))
     pixels = np.full((4, 4, 3), 7, np.uint8)
     assert (found(png(pixels, (b"zTXt", text))) == np.float32(7 / 255)).all()

@@ -66,12 +66,12 @@ def made(tmp_path: Path, source: Path, stylist=same, batch: int = 5) -> Path:
 
 
 @pytest.fixture(scope="module")
-def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def clip(tmp_path_factory):
     return write_clip(tmp_path_factory.mktemp("clip") / "clip.mp4", Clip(sounds=("aac",)))
 
 
 @pytest.mark.parametrize("kind", EVEN_CLIPS)
-def test_rate_size_number_and_times_of_even_frames_are_kept(tmp_path: Path, kind: str) -> None:
+def test_rate_size_number_and_times_of_even_frames_are_kept(tmp_path, kind):
     name, clip = EVEN_CLIPS[kind]
     source = write_clip(tmp_path / name, clip)
     video = made(tmp_path, source)
@@ -92,7 +92,7 @@ def test_rate_size_number_and_times_of_even_frames_are_kept(tmp_path: Path, kind
 
 
 @pytest.mark.parametrize("kind", UNEVEN_CLIPS)
-def test_variable_frame_times_are_kept_to_the_tick(tmp_path: Path, kind: str) -> None:
+def test_variable_frame_times_are_kept_to_the_tick(tmp_path, kind):
     name, clip = UNEVEN_CLIPS[kind]
     source = write_clip(tmp_path / name, clip)
     video = made(tmp_path, source)
@@ -104,9 +104,7 @@ def test_variable_frame_times_are_kept_to_the_tick(tmp_path: Path, kind: str) ->
     assert table.loc["video", "duration_seconds"] == table.loc["source", "duration_seconds"]
 
 
-def test_each_frame_is_painted_once_in_order_and_the_bytes_are_the_same_again(
-    tmp_path: Path, clip: Path
-) -> None:
+def test_each_frame_is_painted_once_in_order_and_the_bytes_are_the_same_again(tmp_path, clip):
     watched: list[tuple[np.ndarray, np.ndarray]] = []
     for name in "ab":
         watched.clear()
@@ -119,7 +117,7 @@ def test_each_frame_is_painted_once_in_order_and_the_bytes_are_the_same_again(
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-def test_a_turned_video_is_written_upright(tmp_path: Path) -> None:
+def test_a_turned_video_is_written_upright(tmp_path):
     source = write_clip(tmp_path / "a.mp4", Clip(rotation=90, aspect=Fraction(3, 2)))
     video = made(tmp_path, source)
     info = probe(video)
@@ -137,7 +135,7 @@ SIGNS = [(1, 1), (1, -1), (-1, 1), (-1, -1)]
 @pytest.mark.parametrize(
     "matrix", [*((a, 0, 0, d) for a, d in SIGNS), *((0, b, c, 0) for b, c in SIGNS)]
 )
-def test_a_film_is_shown_as_its_matrix_turns_and_mirrors_it(tmp_path: Path, matrix) -> None:
+def test_a_film_is_shown_as_its_matrix_turns_and_mirrors_it(tmp_path, matrix):
     source = write_clip(tmp_path / "a.mp4", Clip(starts=range(2)))
     a, b, c, d = matrix
     content = source.read_bytes()
@@ -155,9 +153,7 @@ def test_a_film_is_shown_as_its_matrix_turns_and_mirrors_it(tmp_path: Path, matr
 
 
 @pytest.mark.parametrize(("name", "codec"), [("a.mpg", "mpeg2video"), ("a.mkv", "libsvtav1")])
-def test_every_frame_of_interlaced_films_and_of_newer_codecs_is_read(
-    tmp_path: Path, name: str, codec: str
-) -> None:
+def test_every_frame_of_interlaced_films_and_of_newer_codecs_is_read(tmp_path, name, codec):
     if codec not in av.codecs_available:
         pytest.skip(f"this PyAV cannot write {codec}")
     interlaced = {"flags": "+ilme+ildct", "b": "4M"} if codec == "mpeg2video" else {"crf": "20"}
@@ -175,9 +171,7 @@ def test_every_frame_of_interlaced_films_and_of_newer_codecs_is_read(
 
 
 @pytest.mark.parametrize("sound", ["libopus", "pcm_s16le"])
-def test_a_film_that_begins_late_has_its_own_length_and_picture_and_sound_together(
-    tmp_path: Path, sound: str
-) -> None:
+def test_a_film_that_begins_late_has_its_own_length_and_picture_and_sound_together(tmp_path, sound):
     plain = write_clip(tmp_path / "plain.mkv", Clip(codec="mjpeg", sounds=(sound,)))
     late = tmp_path / "take1:late.mkv"  # which is no protocol
     with av.open(str(plain)) as file, av.open(f"file:{late}", "w") as output:
@@ -202,7 +196,7 @@ def test_a_film_that_begins_late_has_its_own_length_and_picture_and_sound_togeth
     assert table["duration_seconds"].max() < 0.6
 
 
-def test_a_last_frame_that_is_held_lasts_as_long_as_its_packet_says(tmp_path: Path) -> None:
+def test_a_last_frame_that_is_held_lasts_as_long_as_its_packet_says(tmp_path):
     slides = Clip(starts=(0, 2, 4, 6), tick=Fraction(1), last=10, fps=Fraction(1, 2))
     source = write_clip(tmp_path / "slides.mp4", slides)
     video = made(tmp_path, source)
@@ -211,7 +205,7 @@ def test_a_last_frame_that_is_held_lasts_as_long_as_its_packet_says(tmp_path: Pa
     assert decoded(video)[1] == [0, 2, 4, 6]
 
 
-def test_frames_that_an_edit_list_skips_are_left_out(tmp_path: Path, clip: Path) -> None:
+def test_frames_that_an_edit_list_skips_are_left_out(tmp_path, clip):
     trimmed = tmp_path / "trimmed.mp4"
     with av.open(str(clip)) as file, av.open(str(trimmed), "w") as output:
         stream = file.streams.video[0]
@@ -224,7 +218,7 @@ def test_frames_that_an_edit_list_skips_are_left_out(tmp_path: Path, clip: Path)
     assert len(decoded(made(tmp_path, trimmed))[0]) == 7
 
 
-def test_the_number_of_frames_in_a_batch_makes_no_difference(tmp_path: Path, clip: Path) -> None:
+def test_the_number_of_frames_in_a_batch_makes_no_difference(tmp_path, clip):
     sizes = []
 
     def counting(frames: np.ndarray) -> np.ndarray:
@@ -242,9 +236,7 @@ def test_the_number_of_frames_in_a_batch_makes_no_difference(tmp_path: Path, cli
     ("name", "codecs"),
     [("a.mp4", ("aac", "libmp3lame")), ("a.mkv", ("libopus",))],
 )
-def test_sound_is_copied_packet_by_packet(
-    tmp_path: Path, name: str, codecs: tuple[str, ...]
-) -> None:
+def test_sound_is_copied_packet_by_packet(tmp_path, name, codecs):
     source = write_clip(tmp_path / name, Clip(sounds=codecs))
     video = made(tmp_path, source)
     for number in range(len(codecs)):
@@ -255,7 +247,7 @@ def test_sound_is_copied_packet_by_packet(
 
 
 @pytest.mark.parametrize("name", ["a.mkv", "a.avi"])
-def test_sound_that_mp4_does_not_take_becomes_aac_in_step(tmp_path: Path, name: str) -> None:
+def test_sound_that_mp4_does_not_take_becomes_aac_in_step(tmp_path, name):
     source = write_clip(tmp_path / name, Clip(sounds=("pcm_s16le",)))
     video = made(tmp_path, source)
     table = properties({"source": source, "video": video}).set_index("file")
@@ -272,9 +264,7 @@ def truncated(tmp_path: Path) -> Path:
     return tmp_path / "cut.mp4"
 
 
-def test_a_truncated_video_is_kept_as_far_as_it_goes(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_truncated_video_is_kept_as_far_as_it_goes(tmp_path, caplog):
     source = truncated(tmp_path)
     video = made(tmp_path, source)
     count = len(decoded(video)[0])
@@ -284,7 +274,7 @@ def test_a_truncated_video_is_kept_as_far_as_it_goes(
     assert [data for _, data in copied] == [data for _, data in original]
 
 
-def test_behind_a_damaged_frame_the_others_keep_their_times(tmp_path: Path) -> None:
+def test_behind_a_damaged_frame_the_others_keep_their_times(tmp_path):
     first = 12
     clip = Clip(starts=range(first, first + 24), codec="mjpeg", width=128, height=96)
     source = write_clip(tmp_path / "a.mp4", clip)
@@ -298,7 +288,7 @@ def test_behind_a_damaged_frame_the_others_keep_their_times(tmp_path: Path) -> N
     assert decoded(video)[1] == [Fraction(n, 24) for n in range(24) if n != 10]
 
 
-def test_what_is_no_video_is_told_in_a_sentence(tmp_path: Path) -> None:
+def test_what_is_no_video_is_told_in_a_sentence(tmp_path):
     source = tmp_path / "source.mp4"
     for message in (r"No such file", "cannot be read as a video"):
         with pytest.raises(InputError, match=message):
@@ -308,9 +298,7 @@ def test_what_is_no_video_is_told_in_a_sentence(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("where", ["network", "reader", "writer"])
-def test_a_failing_stage_stops_all_and_leaves_nothing(
-    tmp_path: Path, clip: Path, monkeypatch: pytest.MonkeyPatch, where: str
-) -> None:
+def test_a_failing_stage_stops_all_and_leaves_nothing(tmp_path, clip, monkeypatch, where):
     def fail(*arguments: object) -> None:
         raise RuntimeError("melted")
 
@@ -326,7 +314,7 @@ def test_a_failing_stage_stops_all_and_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_network_as_stylist_gives_what_it_gives_by_itself_rounded() -> None:
+def test_a_network_as_stylist_gives_what_it_gives_by_itself_rounded():
     torch.manual_seed(0)
     network = TransformationNetwork(Architecture(width=4, blocks=(0,))).eval()
     with torch.no_grad():  # an untrained network's picture is all but black
@@ -357,8 +345,8 @@ def test_a_network_as_stylist_gives_what_it_gives_by_itself_rounded() -> None:
     ],
 )
 def test_colours_of_an_untagged_film_follow_its_size_as_in_players(
-    tmp_path: Path, width: int, lines: int, written: str, tagged: int | None
-) -> None:
+    tmp_path, width, lines, written, tagged
+):
     from av.video.reformatter import ColorRange, Colorspace
 
     colours = np.repeat([[(200, 30, 30), (30, 180, 60), (20, 40, 220)]], lines, 0)
