@@ -13,7 +13,7 @@ from snakemake.settings.types import DeploymentMethod
 # This checkout's library, whatever is installed; planning hands it to every script by PYTHONPATH.
 sys.path.insert(0, str(SOURCE / "workflow_scripts"))
 
-from triptych.core.config import ConfigError, check_paths, placed
+from triptych.core.config import ConfigError, check_paths, with_prefix
 from triptych.core.provenance import CodeChanged
 from triptych.planning import RUNS, plan
 from triptych.report.files import figure_files, table_files
@@ -157,7 +157,7 @@ def module_param(value):
 
     def with_prefix(wildcards):
         known = value(wildcards) if callable(value) else value
-        return placed(known, prefix(), dict(wildcards.items()))
+        return with_prefix(known, prefix(), dict(wildcards.items()))
 
     return with_prefix
 

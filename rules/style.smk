@@ -15,7 +15,6 @@ rule style:
 
 TRAINING = STYLE.config["training"]
 FILM = STYLE.config["video"]
-SHOWN = STYLE.config["stylised"]["contents"][0]
 PHOTOGRAPHS_CUT = [f"{CROPS}/crops.bin", f"{CROPS}/index.csv"]
 
 
@@ -61,9 +60,11 @@ rule style_train:
     input:
         crops=f"{CROPS}/crops.bin",
         index=f"{CROPS}/index.csv",
-        paintings=paintings_learnt,
+        paintings=lambda w: expand(
+            "results/style/paintings/{style}.png", style=STYLE.styles(w.painting)
+        ),
         backbone=module_input(lambda w: STYLE.backbone("loss")),
-        content=ancient(f"results/style/contents/{SHOWN}.png"),  # painted, not learnt from
+        content=ancient(f"results/style/contents/{PHOTOGRAPH}.png"),  # painted, not learnt from
         initial=module_input(
             expand(
                 "resources/style/networks/{name}.safetensors",
@@ -141,7 +142,7 @@ rule style_stylize:
 rule style_quality:
     """Measure images of an experiment, or of a network, against their photographs and paintings."""
     input:
-        unpack(style_measured),
+        unpack(quality_inputs),
         runs="results/style/{version}/{name}/runs.csv",
         validation=module_input(lambda w: STYLE.backbone("validation")),
     output:

@@ -32,7 +32,7 @@ rule style_table1:
 rule style_draw_backbones:
     """Version 1 by backbone: Figures 2 and 3."""
     input:
-        **style_drawn("backbones"),
+        **figure_inputs("backbones"),
     output:
         figure2=figure("style_figure2", "Figure 2", "loss history by backbone"),
         figure3=figure("style_figure3", "Figure 3", "results by backbone"),
@@ -54,7 +54,7 @@ rule style_draw_backbones:
 rule style_draw_optimizers:
     """Version 1 by optimizer: Figures 5 and 6."""
     input:
-        **style_drawn("optimizers"),
+        **figure_inputs("optimizers"),
     output:
         figure5=figure("style_figure5", "Figure 5", "loss history by optimizer"),
         figure6=figure("style_figure6", "Figure 6", "results by optimizer"),
@@ -99,7 +99,7 @@ rule style_figure4:
 rule style_figure7:
     """Figure 7: one photograph in several styles by Version 1."""
     input:
-        **style_drawn("paintings"),
+        **figure_inputs("paintings"),
     output:
         figure("style_figure7", "Figure 7", "several styles"),
     log:
@@ -144,7 +144,7 @@ rule style_figure8:
 rule style_presets:
     """The paper's text, its authors' code and tuned settings."""
     input:
-        **style_drawn("presets"),
+        **figure_inputs("presets"),
     output:
         figure("style_presets", "Presets", "text, code and tuned settings"),
     log:
@@ -246,7 +246,7 @@ rule style_figure1:
 rule style_initialisations:
     """Version 1 from each initialisation."""
     input:
-        **style_drawn("initialisations"),
+        **figure_inputs("initialisations"),
         quality=expand(
             "results/style/quality/optimize/{name}.csv",
             name=STYLE.shown_with("initialisations"),

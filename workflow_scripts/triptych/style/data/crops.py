@@ -22,6 +22,7 @@ from triptych.core.errors import InputError, error_message
 from triptych.core.files import is_hidden, not_a_file
 from triptych.style.data.image_files import (
     HIDDEN,
+    QUALITY,
     SUFFIXES,
     bytes_of,
     image_files,
@@ -36,7 +37,6 @@ from triptych.style.data.shards import Crop, Skipped, check_validation, write_sh
 
 logger = logging.getLogger(__name__)
 
-QUALITY = 95
 LARGEST = 1200
 """Pixels a side of a photograph from which many crops are cut."""
 TURN = 25.0

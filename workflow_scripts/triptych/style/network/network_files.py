@@ -14,7 +14,7 @@ from torch import Tensor
 from triptych.core.device import keyed_generator
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
-from triptych.core.weights import exported, read_state_dict
+from triptych.core.weights import differences, exported, read_state_dict, shapes
 from triptych.style.data.tensor_files import read_tensors, write_tensors
 from triptych.style.network.architecture import Architecture, Upsampling
 from triptych.style.network.mixtures import mixture, styles_of
@@ -61,14 +61,8 @@ def load_network(
         architecture = infer_architecture(state, str(path))
         record = {"origin": "checkpoint", "file": Path(path).name}
     network = TransformationNetwork(architecture)
-    expected = {name: tuple(value.shape) for name, value in network.state_dict().items()}
-    shapes = {name: tuple(value.shape) for name, value in state.items()}
-    if expected != shapes:
-        name = sorted(set(expected.items()) ^ set(shapes.items()))[0][0]
-        difference = (
-            f"{name} is {shapes.get(name, 'missing')}, expected {expected.get(name, 'none')}"
-        )
-        raise InputError(f"{path}: not a network of width {architecture.width}: {difference}")
+    if wrong := differences(shapes(state), shapes(network.state_dict())):
+        raise InputError(f"{path}: not a network of width {architecture.width}: {wrong}")
     network.load_state_dict({name: value.float() for name, value in state.items()})
     if architecture.styles > 1:
         weights = mixture(style, record["styles"], str(path))
@@ -126,10 +120,9 @@ def finished_network(path: Path, architecture: Architecture) -> TransformationNe
             '(style.networks.initial_weights: "")'
         )
     network = TransformationNetwork(architecture)
-    shapes = network.state_dict()
-    weights = mean_style.state_dict()
+    weights, random = mean_style.state_dict(), network.state_dict()
     for name in mean_style.of_styles():
-        weights[name] = torch.stack([weights[name]] * architecture.styles).view_as(shapes[name])
+        weights[name] = torch.stack([weights[name]] * architecture.styles).view_as(random[name])
     network.load_state_dict(weights)
     return network
 

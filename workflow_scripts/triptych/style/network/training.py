@@ -33,13 +33,13 @@ from triptych.style.network.training_data import (
     learning_rate,
 )
 
-COPY = 100.0
+WARM_UP_WEIGHT = 100.0
 """Weight of the mean square by which a copy errs, images in [0, 1], while a network warms up."""
 
 POLL = 10
 """Batches between two checks of losses and weights, which make a GPU wait."""
 
-OWN_RATE = 6.0
+NORM_RATE_FACTOR = 6.0
 """Factor of the learning rate for the norms of each style of a conditional network."""
 
 ADVICE = "Lower style.training.schedule.size or style.network.width, or train in bf16."
@@ -137,7 +137,7 @@ class TrainingRun:
         learnt = [pair for pair in network.named_parameters() if pair[1].requires_grad]
         shared = [value for name, value in learnt if name not in norms]
         apart = [value for name, value in learnt if name in norms]
-        rates = ((shared, 1.0), (apart, OWN_RATE))
+        rates = ((shared, 1.0), (apart, NORM_RATE_FACTOR))
         groups = [{"params": values, "times": times} for values, times in rates if values]
         self._adam = torch.optim.Adam(groups, settings.learning_rate, fused=True)
         self._scaler = torch.amp.GradScaler(device.type, enabled=settings.precision == "fp16")
@@ -195,7 +195,8 @@ class TrainingRun:
                 stylised = network(photographs, corners[part])
                 if self.done < self._settings.warm_up:
                     terms = {
-                        "content": COPY * self._loss.copy_error(photographs, stylised, part_styles)
+                        "content": WARM_UP_WEIGHT
+                        * self._loss.copy_error(photographs, stylised, part_styles)
                     }
                 else:
                     terms = self._loss.terms(photographs, stylised, part_styles)

@@ -212,9 +212,7 @@ class Optimisation:
         """The images, their history, and how each ended."""
         course = self._course
         count = len(course.statuses)
-        history = pd.DataFrame(course.records, columns=list(HISTORY))
-        history = history.astype({"image": int, "evaluation": int})
-        history = history.sort_values(["image", "evaluation"], ignore_index=True)
+        history = history_of(course.records)
         done = history.groupby("image")["evaluation"].max()
         return Optimised(
             images=course.results.view(count, *self._shape).clamp(0, 1),
@@ -224,6 +222,13 @@ class Optimisation:
             evaluations_done=[int(done.get(image, 0)) for image in range(count)],
             seconds=course.seconds / count,
         )
+
+
+def history_of(records: Sequence[Sequence[float]]) -> pd.DataFrame:
+    """Rows of HISTORY as a table, an image after the other."""
+    history = pd.DataFrame(records, columns=list(HISTORY))
+    history = history.astype({"image": int, "evaluation": int})
+    return history.sort_values(["image", "evaluation"], ignore_index=True)
 
 
 def optimise(

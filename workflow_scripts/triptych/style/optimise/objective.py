@@ -22,7 +22,7 @@ class Terms:
 
     @property
     def total(self) -> Tensor:
-        """[N]."""
+        """Sum of the three terms, [N]."""
         return self.content + self.style + self.total_variation
 
 

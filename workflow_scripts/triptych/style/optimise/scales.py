@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import pandas as pd
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -19,7 +18,7 @@ from triptych.style.data.colours import in_colours_of, with_moments_of
 from triptych.style.data.image_files import shape_along
 from triptych.style.data.images import enlarged, resize, resize_to
 from triptych.style.optimise.choices import Choices, methods
-from triptych.style.optimise.gatys import HISTORY, Optimisation, Optimised
+from triptych.style.optimise.gatys import HISTORY, Optimisation, Optimised, history_of
 
 
 @dataclass(frozen=True)
@@ -204,9 +203,7 @@ class CoarseToFine:
         """The images of the last scale, how they ended there, and the history of all scales."""
         assert self._going is not None
         result = self._going.result()
-        history = pd.DataFrame(self._history(result), columns=list(HISTORY))
-        history = history.astype({"image": int, "evaluation": int})
-        history = history.sort_values(["image", "evaluation"], ignore_index=True)
+        history = history_of(self._history(result))
         return replace(
             result,
             history=history,
