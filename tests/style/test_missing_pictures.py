@@ -16,6 +16,7 @@ from triptych.style.data.image_files import open_image
 from triptych.style.data.missing import missing_among, missing_reason, write_missing
 from triptych.style.data.wikimedia import download_picture
 from triptych.style.network.network_files import save_network
+from triptych.style.optimise.experiments import experiment_runs
 from triptych.style.report.figures_images import high_resolution_figure, styles_figure
 from triptych.style.report.panels import Files, Shown
 from triptych.style.report.runs import styles_long, stylised_long
@@ -99,24 +100,13 @@ def test_an_experiment_leaves_out_the_images_of_a_missing_painting():
     write_missing("gone.png", "gone", "answered 404")
     for name in ("lake", "waves"):
         made.photograph(name, (80, 70)).save(f"{name}.png")
-    row = {
-        "experiment": "paintings",
-        "backbone": "alexnet",
-        "architecture": "narrow_alexnet",
-        "weights": "embedded",
-        "content": "lake",
-        "preset": "tuned",
-        "rates": "tuned",
-        "optimizer": "adam",
-        "content_loss": "mse",
-        "style_loss": "gram",
-        "initialisation": "content",
-        "scales": 1,
-        "size": 64,
-        "evaluations": 2,
-        "precision": "float32",
-    }
-    rows = [{**row, "run": name, "painting": name} for name in ("gone", "waves")]
+    optimize = {"preset": "tuned", "size": 64, "evaluations": 2, "content": "lake"}
+    paintings = {"backbone": "alexnet", "vary": {"painting": ["gone", "waves"]}}
+    backbones = {"alexnet": {"architecture": "narrow_alexnet", "weights": "embedded"}}
+    rows = [
+        {**row, "precision": "float32"}
+        for row in experiment_runs(optimize, {"paintings": paintings}, backbones)
+    ]
     given = {
         "weights_alexnet": ALEXNET,
         "contents": ["lake.png"],

@@ -8,13 +8,12 @@ import torch
 from random_networks import image, network
 from skimage.color import rgb2ycbcr
 
-from triptych.core import device
+from triptych.core import device, memory
 from triptych.core.errors import InputError
 from triptych.style.data.image_files import keep_colours, shape_along
 from triptych.style.data.images import read_image, write_image
-from triptych.style.network import memory, stylize
+from triptych.style.network import stylize
 from triptych.style.network.fast import PreparedNetwork, Stage
-from triptych.style.network.memory import free_memory
 from triptych.style.network.network_files import save_network
 from triptych.style.network.stylize import (
     COLUMNS,
@@ -96,9 +95,9 @@ def test_free_memory_is_the_smallest_of_the_kernel_s_and_the_groups(monkeypatch)
         "/sys/fs/cgroup/slice/unit/memory.current": "1",
     }
     monkeypatch.setattr(memory, "lines_of", lambda path: files.get(str(path), "").splitlines())
-    assert free_memory(CPU) == 800_000
+    assert memory.free_memory(CPU) == 800_000
     files.clear()
-    assert free_memory(CPU) == float("inf")
+    assert memory.free_memory(CPU) == float("inf")
 
 
 def test_every_photograph_gets_an_image_and_a_row(tmp_path):

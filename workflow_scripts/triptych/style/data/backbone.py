@@ -9,14 +9,13 @@ from torch import Tensor
 from torch.nn import functional
 
 from triptych.core.errors import InputError
-from triptych.core.weights import differences, shapes
+from triptych.core.weights import differences, read_tensors, shapes, write_tensors
 from triptych.style.data.architectures import (
     ARCHITECTURES,
     Architecture,
     Convolution,
     Pooling,
 )
-from triptych.style.data.tensor_files import read_tensors, write_tensors
 
 PoolingKind = Literal["max", "average"]
 

@@ -27,9 +27,6 @@ TOPS: list[float] = [1, 255, 1023, 4095, 16383, 65535, 2**24 - 1, 2**31 - 1, 2**
 BRIGHT = 10.0
 """Highest float of a picture whose white is 1 and whose lights are brighter."""
 
-BLACK_TAGS, WHITE_TAGS = (340, 280), (341, 281)
-"""TIFF's SMinSampleValue and MinSampleValue, SMaxSampleValue and MaxSampleValue."""
-
 BITS, COMPRESSION, PHOTOMETRIC, PLANAR, SAMPLE_FORMAT = 258, 259, 262, 284, 339
 WHITE_IS_ZERO, SEPARATE, SIGNED = 0, 2, 2
 """Tags of TIFF, and those of their values that change what a number means."""
@@ -317,17 +314,17 @@ def _deep_grey(image: Image.Image, encoding: Encoding | None, what: str) -> Imag
     if image.format in ("PNG", "PPM", "JPEG2000") and image.mode != "F":
         grey = values / np.float32(65535)
     else:
-        grey = scaled(values, max(tags.get(BITS, (0,))), tags, what)
+        grey = scaled(values, max(tags.get(BITS, (0,))), what)
         grey = 1 - grey if tags.get(PHOTOMETRIC) == WHITE_IS_ZERO else grey
     if isinstance(key, int):
         grey = np.stack([grey, values != key], -1)
     return _picture(grey, image.info, _orientation(image), encoding)
 
 
-def scaled(values: np.ndarray, bits: int, tags: Mapping[int, Any], what: str) -> Values:
-    """Numbers of `bits` bits in [0, 1], clipped, by what a TIFF's tags say of black and white.
+def scaled(values: np.ndarray, bits: int, what: str) -> Values:
+    """Numbers of `bits` bits in [0, 1], clipped.
 
-    Without tags white is all of 10, 12 or 14 bits; else the smallest of TOPS that none exceeds,
+    White is all of 10, 12 or 14 bits; else the smallest of TOPS that none exceeds,
     with a warning where that isn't the mode's own. Signed numbers use their whole range if there
     are negative ones. Raises InputError for NaN and infinity.
     """
@@ -335,10 +332,7 @@ def scaled(values: np.ndarray, bits: int, tags: Mapping[int, Any], what: str) ->
     if kind == "f" and not np.isfinite(values).all():
         raise InputError(f"{what}: holds NaN or infinity; expected finite numbers")
     low, high = float(values.min(initial=0)), float(values.max(initial=0))
-    black, white = _tagged(tags, BLACK_TAGS) or 0.0, _tagged(tags, WHITE_TAGS)
-    if white is not None and white > black:
-        pass
-    elif kind == "u" and bits in (10, 12, 14):
+    if kind == "u" and bits in (10, 12, 14):
         black, white = 0.0, 2.0**bits - 1
     else:
         tops = TOPS[0 if kind == "f" else 1 :]
@@ -358,16 +352,6 @@ def scaled(values: np.ndarray, bits: int, tags: Mapping[int, Any], what: str) ->
     return np.clip(share, 0, 1)
 
 
-def _tagged(tags: Mapping[int, Any], names: tuple[int, ...]) -> float | None:
-    """The first number that one of these tags holds."""
-    for name in names:
-        value = tags.get(name)
-        value = value[0] if isinstance(value, tuple) else value
-        if isinstance(value, int | float):
-            return float(value)
-    return None
-
-
 def _pillow_reads(image: Image.Image) -> bool:
     """Whether Pillow has a TIFF's numbers right: it takes signed ones and 32 bits for others, mixes
     uncompressed planes of 16 bits, and keeps the upper 8 of 16 bits in colour."""
@@ -378,8 +362,7 @@ def _pillow_reads(image: Image.Image) -> bool:
         return True
     if tags.get(PLANAR) == SEPARATE and tags.get(COMPRESSION) == 1:
         return False
-    highest = np.asarray(image)[..., :3].max()  # of 10 to 14 bits in 16 these are 63 at most
-    return highest > 63 and not any(tag in tags for tag in BLACK_TAGS + WHITE_TAGS)
+    return bool(np.asarray(image)[..., :3].max() > 63)  # at most, of 10 to 14 bits in 16
 
 
 def tiff_image(stream: BinaryIO, what: str) -> Image.Image:
@@ -414,7 +397,7 @@ def tiff_image(stream: BinaryIO, what: str) -> Image.Image:
                 values = values >> (16 - page.bitspersample)
     if values.shape[2] < colours:
         raise ValueError(f"{values.shape[2]} of its {colours} colours can be decoded")
-    values = scaled(values, page.bitspersample, tags, what)
+    values = scaled(values, page.bitspersample, what)
     picture = values[..., :colours]
     if page.photometric == WHITE_IS_ZERO:
         picture = 1 - picture

@@ -14,8 +14,14 @@ from torch import Tensor
 from triptych.core.device import keyed_generator
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
-from triptych.core.weights import differences, exported, read_state_dict, shapes
-from triptych.style.data.tensor_files import read_tensors, write_tensors
+from triptych.core.weights import (
+    differences,
+    exported,
+    read_state_dict,
+    read_tensors,
+    shapes,
+    write_tensors,
+)
 from triptych.style.network.architecture import Architecture, Upsampling
 from triptych.style.network.mixtures import mixture, styles_of
 from triptych.style.network.network import Styled, TransformationNetwork
