@@ -11,36 +11,23 @@ import cv2
 import numpy as np
 import pytest
 from av.stream import Disposition
-from videos import Clip, decoded, decoded_by_opencv, picture, sound_wave, write_clip
+from videos import (
+    Clip,
+    decoded,
+    decoded_by_opencv,
+    made,
+    picture,
+    sound_wave,
+    write_clip,
+    write_stream,
+)
 
 from triptych.core.errors import InputError
 from triptych.style.video.frames import read_frames
 from triptych.style.video.info import probe
 from triptych.style.video.motion_jpeg import is_motion_jpeg
 from triptych.style.video.packets import holds_film
-from triptych.style.video.transfer import stylise_to_mp4
 from triptych.style.video.writing import VideoWriter
-
-
-def as_mp4(source: Path, folder: Path) -> Path:
-    """The film as it comes out of a stylist that changes nothing."""
-    stylise_to_mp4(source, folder / "result.mp4", lambda frames: frames)
-    return folder / "result.mp4"
-
-
-def write_stream(path: Path, codec: str, frames: list[np.ndarray], **context: object) -> Path:
-    """Frames, RGB or grey, as a film of 25 frames a second, with attributes of its encoder."""
-    options = context.pop("options", {})
-    with av.open(str(path), "w") as file:
-        stream = file.add_stream(codec, rate=25, options=options)
-        stream.height, stream.width = frames[0].shape[:2]
-        for name, value in context.items():
-            setattr(stream.codec_context, name, value)
-        for frame in frames:
-            form = {2: {1: "gray", 2: "gray10le"}[frame.itemsize], 3: "rgb24"}[frame.ndim]
-            file.mux(stream.encode(av.VideoFrame.from_ndarray(frame, form)))
-        file.mux(stream.encode(None))
-    return path
 
 
 def joined(path: Path, *parts: Path) -> Path:
@@ -61,7 +48,7 @@ def test_sound_of_a_rate_that_mp4_does_not_take_becomes_aac(tmp_path):
         frame.sample_rate, frame.pts, frame.time_base = 8000, 0, Fraction(1, 8000)
         file.mux(voice.encode(frame))
         file.mux(voice.encode(None))
-    video = as_mp4(tmp_path / "a.mkv", tmp_path)
+    video = made(tmp_path, tmp_path / "a.mkv")
     assert len(decoded_by_opencv(video)) == 25
     heard = sound_wave(video)[9600:38_400]
     loudest = np.abs(np.fft.rfft(heard)).argmax() * 48_000 / len(heard)
@@ -70,7 +57,7 @@ def test_sound_of_a_rate_that_mp4_does_not_take_becomes_aac(tmp_path):
 
 def test_films_joined_end_to_end_go_on_with_their_sound(tmp_path):
     part = write_clip(tmp_path / "part.ts", Clip(starts=range(24), sounds=("aac",)))
-    video = as_mp4(joined(tmp_path / "twice.ts", part, part), tmp_path)
+    video = made(tmp_path, joined(tmp_path / "twice.ts", part, part))
     frames, times = decoded(video)
     assert times == [times[0] + Fraction(number, 24) for number in range(48)]
     np.testing.assert_array_equal(np.abs(np.subtract(frames[:24], frames[24:], dtype=int)) < 30, 1)
@@ -99,7 +86,7 @@ def test_whatever_sound_raises_the_picture_is_whole(tmp_path):
 def test_sound_of_an_unknown_codec_is_left_out_with_a_line(tmp_path, caplog):
     source = write_clip(tmp_path / "a.mp4", Clip(sounds=("aac",)))
     source.write_bytes(source.read_bytes().replace(b"mp4a", b"qqqq").replace(b"esds", b"free"))
-    video = as_mp4(source, tmp_path)
+    video = made(tmp_path, source)
     assert any(str(source) in line and "stream 1" in line for line in caplog.messages)
     with av.open(str(video)) as file:
         assert len(file.streams) == 1
@@ -119,7 +106,7 @@ def test_titles_languages_and_the_default_track_are_kept(tmp_path):
             if packet.size:
                 packet.stream = streams[packet.stream_index]
                 output.mux(packet)
-    with av.open(str(as_mp4(source, tmp_path))) as file:
+    with av.open(str(made(tmp_path, source))) as file:
         assert file.metadata["title"] == "Holiday"
         assert file.metadata["creation_time"] == "2024-05-06T07:08:09.000000Z"
         assert file.metadata["location"] == "+48.2082+016.3738/"
@@ -141,7 +128,7 @@ def test_a_track_that_is_longer_than_its_last_picture_holds_it(
 ) -> None:
     # The last packet isn't the last picture where B-frames end a film, as they do with 12.
     clip = Clip(range(count), Fraction(1, 25), last=98, fps=Fraction(25), container=container)
-    video = as_mp4(write_clip(tmp_path / name, clip), tmp_path)
+    video = made(tmp_path, write_clip(tmp_path / name, clip))
     ends = {9: 4.24, 12: 4.32}[count]  # as ffprobe tells the track's duration
     assert float(probe(video).duration) == pytest.approx(ends)
 
@@ -166,7 +153,7 @@ def test_a_picture_that_turns_on_the_way_is_fitted_with_black_beside_it(tmp_path
     wide, high = [picture(9, 128, 96)] * 6, [picture(9, 96, 128)] * 6
     options = {"qscale": "1", "b": "8M"}
     parts = [
-        write_stream(tmp_path / f"{n}.ts", "mpeg2video", frames, pix_fmt="yuv420p", options=options)
+        write_stream(tmp_path / f"{n}.ts", "mpeg2video", frames, options=options)
         for n, frames in enumerate((wide, high))
     ]
     shown = [frame for frame, _ in read_frames(probe(joined(tmp_path / "a.ts", *parts)))]
@@ -184,7 +171,6 @@ def test_a_film_whose_pixels_change_their_aspect_keeps_the_shape_of_things(tmp_p
             tmp_path / f"{n}.ts",
             "mpeg2video",
             [np.full((96, 128, 3), 200, np.uint8)] * 6,
-            pix_fmt="yuv420p",
             sample_aspect_ratio=aspect,
         )
         for n, aspect in enumerate((Fraction(1), Fraction(4, 3)))
@@ -212,14 +198,10 @@ def test_each_field_of_an_interlaced_film_keeps_its_own_colours(tmp_path):
     for first, last, width in ((0, 48, 128), (48, 60, 64), (60, 72, 64)):  # of Y, U and V
         rows = [field[first:last].reshape(-1, width) for field in fields]
         planes[2 * first : 2 * last] = np.stack(rows, 1).reshape(2 * (last - first), 128)
-    with av.open(str(tmp_path / "a.mpg"), "w") as file:
-        options = {"flags": "+ilme+ildct", "b": "20M", "qmin": "1"}
-        stream = file.add_stream("mpeg2video", rate=25, options=options)
-        stream.width, stream.height, stream.pix_fmt = 128, 96, "yuv420p"
-        for _ in range(3):
-            file.mux(stream.encode(av.VideoFrame.from_ndarray(planes, "yuv420p")))
-        file.mux(stream.encode(None))
-    shown = next(read_frames(probe(tmp_path / "a.mpg")))[0]
+    options = {"flags": "+ilme+ildct", "b": "20M", "qmin": "1"}
+    frames = [av.VideoFrame.from_ndarray(planes, "yuv420p") for _ in range(3)]
+    source = write_stream(tmp_path / "a.mpg", "mpeg2video", frames, options=options)
+    shown = next(read_frames(probe(source)))[0]
     away = np.ones((96, 128), bool)
     away[12:84, [*range(28, 36), *range(92, 100)]] = away[12:20] = away[76:84] = False
     assert np.abs(shown.astype(int) - woven)[away].max() < 16
@@ -230,8 +212,8 @@ def test_bare_streams_have_all_their_frames_in_the_order_of_showing(tmp_path, na
     codec = {"a.h264": "libx264", "a.hevc": "libx265", "a.m2v": "mpeg2video"}[name]
     frames = [picture(number, 128, 96) for number in range(20)]
     options = {"bf": "2", "b": "8M", "x265-params": "log-level=none"}
-    source = write_stream(tmp_path / name, codec, frames, pix_fmt="yuv420p", options=options)
-    found, times = decoded(as_mp4(source, tmp_path))
+    source = write_stream(tmp_path / name, codec, frames, options=options)
+    found, times = decoded(made(tmp_path, source))
     assert times == [Fraction(number, 25) for number in range(20)]
     assert np.abs(np.subtract(found, frames, dtype=int)).mean(axis=(1, 2, 3)).max() < 12
 

@@ -13,10 +13,13 @@ from videos import (
     Clip,
     decoded,
     decoded_by_opencv,
+    made,
     picture,
+    same,
     sound_packets,
     sound_wave,
     write_clip,
+    write_stream,
 )
 
 from triptych.core.errors import InputError
@@ -51,18 +54,8 @@ UNEVEN_CLIPS = {
 }
 
 
-def same(frames: np.ndarray) -> np.ndarray:
-    return frames
-
-
 def negative(frames: np.ndarray) -> np.ndarray:
     return 255 - frames
-
-
-def made(tmp_path: Path, source: Path, stylist=same, batch: int = 5) -> Path:
-    """The source as it is stylised."""
-    stylise_to_mp4(source, tmp_path / "video.mp4", stylist, batch)
-    return tmp_path / "video.mp4"
 
 
 @pytest.fixture(scope="module")
@@ -157,14 +150,9 @@ def test_every_frame_of_interlaced_films_and_of_newer_codecs_is_read(tmp_path, n
     if codec not in av.codecs_available:
         pytest.skip(f"this PyAV cannot write {codec}")
     interlaced = {"flags": "+ilme+ildct", "b": "4M"} if codec == "mpeg2video" else {"crf": "20"}
-    with av.open(str(tmp_path / name), "w") as file:
-        stream = file.add_stream(codec, rate=25, options=interlaced)
-        stream.width, stream.height, stream.pix_fmt = 128, 96, "yuv420p"
-        for number in range(25):
-            frame = av.VideoFrame.from_ndarray(picture(number, 128, 96), "rgb24")
-            file.mux(stream.encode(frame))
-        file.mux(stream.encode(None))
-    found = [frame for frame, _ in read_frames(probe(tmp_path / name))]
+    frames = [picture(number, 128, 96) for number in range(25)]
+    source = write_stream(tmp_path / name, codec, frames, options=interlaced)
+    found = [frame for frame, _ in read_frames(probe(source))]
     assert len(found) == 25
     for number, frame in enumerate(found):
         assert np.abs(frame.astype(int) - picture(number, 128, 96)).mean() < 12
@@ -352,15 +340,12 @@ def test_colours_of_an_untagged_film_follow_its_size_as_in_players(
     colours = np.repeat([[(200, 30, 30), (30, 180, 60), (20, 40, 220)]], lines, 0)
     frame = np.repeat(colours, width // 3, 1).astype(np.uint8)
     matrix = {"dst_colorspace": Colorspace[written], "dst_color_range": ColorRange.MPEG}
-    with av.open(str(tmp_path / "a.mp4"), "w") as container:
-        stream = container.add_stream("libx264", rate=10, options={"crf": "0"})
-        stream.width, stream.height, stream.pix_fmt = width, lines, "yuv444p"
-        if tagged is not None:
-            stream.codec_context.colorspace = tagged
-        picture = av.VideoFrame.from_ndarray(frame, format="rgb24")
-        container.mux(stream.encode(picture.reformat(format="yuv444p", **matrix)))
-        container.mux(stream.encode(None))
-    ((shown, _),) = read_frames(probe(tmp_path / "a.mp4"))
+    picture = av.VideoFrame.from_ndarray(frame, "rgb24").reformat(format="yuv444p", **matrix)
+    more = {} if tagged is None else {"colorspace": tagged}
+    source = write_stream(
+        tmp_path / "a.mp4", "libx264", [picture], pix_fmt="yuv444p", options={"crf": "0"}, **more
+    )
+    ((shown, _),) = read_frames(probe(source))
     np.testing.assert_allclose(
         shown[10, 8 :: width // 3].astype(int), frame[10, 8 :: width // 3], atol=3
     )

@@ -22,11 +22,11 @@ from triptych.core.memory import OomRetry, keep_freed_memory
 from triptych.core.stopping import Stop
 from triptych.core.training_loop import LoopSettings, TrainingLoop, all_finite, exploded
 from triptych.style.data.images import resize_to, to_bytes, write_image
+from triptych.style.data.shards import Shards
 from triptych.style.network.grain import REACH
 from triptych.style.network.network import TransformationNetwork
 from triptych.style.network.perceptual import TERMS, PerceptualLoss
 from triptych.style.network.training_data import (
-    Crops,
     Prefetched,
     TrainingSettings,
     batch_styles,
@@ -66,7 +66,7 @@ class Trained:
 def train(
     network: TransformationNetwork,
     loss: PerceptualLoss,
-    crops: Crops,
+    crops: Shards,
     settings: TrainingSettings,
     device: torch.device,
     checkpoint: Checkpoint,

@@ -2,31 +2,22 @@
 
 import functools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
 from triptych.core.device import keyed_generator
 from triptych.core.errors import InputError
+from triptych.style.data.shards import Shards
 
 CPU = torch.device("cpu")
 
 WARM_UP = 0.25
 """Share of a one-cycle schedule in which the learning rate rises."""
-
-
-class Crops(Protocol):
-    """Photographs of one size, such as `triptych.style.data.shards.Shards`."""
-
-    training: range
-    validation: range
-
-    def batch(self, indices: Iterable[int]) -> Tensor:
-        """uint8 [n, 3, S, S]"""
 
 
 @dataclass(frozen=True)
@@ -57,7 +48,7 @@ class TrainingSettings:
 class Prefetched:
     """Batches of `crops` by number; the next one is decoded while the network computes."""
 
-    def __init__(self, crops: Crops, settings: TrainingSettings) -> None:
+    def __init__(self, crops: Shards, settings: TrainingSettings) -> None:
         self._load: Callable[[int], Tensor] = functools.partial(load_batch, crops, settings)
         self._pool = ThreadPoolExecutor(1)
         self._next: tuple[int, Any] = (-1, None)
@@ -75,7 +66,7 @@ class Prefetched:
         return images
 
 
-def load_batch(crops: Crops, settings: TrainingSettings, number: int) -> Tensor:
+def load_batch(crops: Shards, settings: TrainingSettings, number: int) -> Tensor:
     """Batch number `number` (from 0), uint8 [batch, 3, size, size]: cut, flipped at random."""
     chosen = batch_indices(len(crops.training), settings.batch, settings.seed, number)
     images = crops.batch(crops.training[index] for index in chosen)
