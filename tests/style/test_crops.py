@@ -11,11 +11,7 @@ import pytest
 from PIL import Image
 
 from triptych.style.data import crops
-from triptych.style.data.crops import (
-    random_crops,
-    shard_collection,
-    shard_embedded,
-)
+from triptych.style.data.crops import random_crops, shard_collection, shard_embedded
 from triptych.style.data.shards import Shards
 
 RANDOM = np.random.default_rng(0)

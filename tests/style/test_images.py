@@ -12,11 +12,7 @@ from torch import Tensor
 
 from triptych.core.errors import InputError
 from triptych.style.data.image_files import image_files
-from triptych.style.data.images import (
-    read_image,
-    resize,
-    write_image,
-)
+from triptych.style.data.images import read_image, resize, write_image
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (5, 7, 3), dtype=np.uint8)
 

@@ -27,11 +27,7 @@ from triptych.style.network.architecture import Architecture
 from triptych.style.network.network import TransformationNetwork
 from triptych.style.video.frames import read_frames
 from triptych.style.video.info import probe
-from triptych.style.video.transfer import (
-    network_stylist,
-    properties,
-    stylise_to_mp4,
-)
+from triptych.style.video.transfer import network_stylist, properties, stylise_to_mp4
 
 NTSC = Fraction(30_000, 1001)
 

@@ -19,12 +19,7 @@ from typing import IO, Any
 from triptych.core.files import atomic_path, clear_partial, remove_partial
 from triptych.core.job_lock import owning
 from triptych.core.memory import peak_memory
-from triptych.core.provenance import (
-    check_code,
-    cpu_name,
-    package_versions,
-    parameters_digest,
-)
+from triptych.core.provenance import check_code, cpu_name, package_versions, parameters_digest
 from triptych.core.stopping import Stopped
 
 INFRASTRUCTURE = True

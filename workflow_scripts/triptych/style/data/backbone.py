@@ -10,12 +10,7 @@ from torch.nn import functional
 
 from triptych.core.errors import InputError
 from triptych.core.weights import differences, read_tensors, shapes, write_tensors
-from triptych.style.data.architectures import (
-    ARCHITECTURES,
-    Architecture,
-    Convolution,
-    Pooling,
-)
+from triptych.style.data.architectures import ARCHITECTURES, Architecture, Convolution, Pooling
 
 PoolingKind = Literal["max", "average"]
 

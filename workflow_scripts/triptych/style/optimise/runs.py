@@ -20,13 +20,7 @@ from triptych.style.data.backbone import Backbone, load_backbone, normalised
 from triptych.style.data.images import read_image, resize
 from triptych.style.optimise.choices import Choices, preset
 from triptych.style.optimise.experiments import COLUMNS, FROM_PRESET
-from triptych.style.optimise.gatys import (
-    FINISHED,
-    HISTORY,
-    Optimisation,
-    Optimised,
-    images_at_once,
-)
+from triptych.style.optimise.gatys import FINISHED, HISTORY, Optimisation, Optimised, images_at_once
 from triptych.style.optimise.scales import (
     MARGIN,
     CoarseToFine,

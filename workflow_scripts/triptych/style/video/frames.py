@@ -15,12 +15,7 @@ from av.video.frame import VideoFrame
 from av.video.reformatter import ColorRange
 
 from triptych.style.video.info import VideoInfo, unreadable
-from triptych.style.video.packets import (
-    decoded_frames,
-    open_video,
-    orientation,
-    picture_streams,
-)
+from triptych.style.video.packets import decoded_frames, open_video, orientation, picture_streams
 
 UNSPECIFIED = 2
 """The number of ITU-T H.273 for a colour matrix that a film doesn't tell."""
