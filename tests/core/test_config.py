@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -228,14 +227,6 @@ def test_values_of_the_command_line_have_the_types_of_a_file():
         "rl": {"tasks": {"hopper": None, "ant": {"options": {"1": 2}}}, "a": "7"},
         "audio": {"chunk": None, "seeds": [0, 1], "share": 0.5},
     }
-
-
-def test_a_file_that_aliases_make_endless_is_refused(tmp_path):
-    lines = ["a0: &a0 [1, 1]", *(f"a{n}: &a{n} [{f'*a{n - 1}, ' * 10}1]" for n in range(1, 12))]
-    for text, refused in (("\n".join(lines), True), ("\n".join(lines[:5]), False)):
-        (tmp_path / "own.yaml").write_text(text)
-        with pytest.raises(ConfigError, match=r"own\.yaml.*\*name") if refused else nullcontext():
-            check_unique_keys(tmp_path / "own.yaml")
 
 
 def test_results_that_snakemake_has_no_records_of_are_told(tmp_path, monkeypatch):

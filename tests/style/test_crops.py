@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from triptych.style.data import crops
 from triptych.style.data.crops import random_crops, shard_collection, shard_embedded
 from triptych.style.data.shards import Shards
 
@@ -108,20 +107,6 @@ def test_a_folder_is_a_source_with_its_folders_below(tmp_path):
     assert shards.sources == ["b.jpg", "sub/a.jpg"]
     left_out = column(tmp_path / "skipped.csv", "source", "reason")
     assert left_out == [("c.jpg", "broken"), ("gone.jpg", "broken")]
-
-
-def test_whatever_a_photograph_raises_leaves_it_out_alone(coco, tmp_path, monkeypatch):
-    def fails_once(image: Image.Image) -> Image.Image:
-        if image.height > 2 * image.width:
-            raise MemoryError
-        return opaque(image)
-
-    opaque, tall = crops.opaque, "train2017/000000000025.jpg"
-    monkeypatch.setattr(crops, "opaque", fails_once)
-    shard_collection(coco, tmp_path, size=64, validation=0)
-    assert Shards(tmp_path).sources == sorted(set(GOOD) - {tall})
-    listed = dict(column(tmp_path / "skipped.csv", "source", "detail"))
-    assert "MemoryError" in listed[tall]
 
 
 def test_random_crops_are_parts_of_their_photographs_never_enlarged():

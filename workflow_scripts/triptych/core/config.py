@@ -22,9 +22,6 @@ COMMON = {"base": "demo", "scale": "custom", "device": "auto", "resume": "same_c
 WEIGHTS = {".pt", ".pth", ".safetensors"}
 """Suffixes of files of weights."""
 
-MOST_VALUES = 1_000_000
-"""Values of a config file, its aliases written out."""
-
 
 def check_config(config: Mapping[str, Any], schema: str | os.PathLike[str]) -> None:
     """Raise ConfigError naming the key, what was given and what is allowed, if anything is amiss.
@@ -194,17 +191,10 @@ def read_yaml(path: Path) -> Any:
 
 
 def check_unique_keys(path: Path) -> None:
-    """Raise ConfigError where a table of a YAML file has a key twice: YAML keeps the last alone;
-    and where aliases make a file of a few lines endless."""
+    """Raise ConfigError where a table of a YAML file has a key twice: YAML keeps the last alone."""
     waiting = [("", yaml.compose(path.read_text(encoding="utf-8"), Loader=_LOADER))]
-    count = 0
     while waiting:
         place, node = waiting.pop()
-        if (count := count + 1) > MOST_VALUES:
-            raise ConfigError(
-                f"{path}: with aliases (*name) it has more than {MOST_VALUES:,} values; write "
-                "them out"
-            )
         if isinstance(node, yaml.SequenceNode):
             waiting += [(place, item) for item in node.value]
         if not isinstance(node, yaml.MappingNode):
