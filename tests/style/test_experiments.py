@@ -13,7 +13,7 @@ from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import Stop, Stopped
 from triptych.style.data.backbone import save_backbone
 from triptych.style.data.images import read_image, write_image
-from triptych.style.optimise.experiments import COLUMNS, experiment_runs
+from triptych.style.optimise.choices import COLUMNS, experiment_runs
 from triptych.style.optimise.runs import RUN_COLUMNS, Inputs, OptimisedRuns, run_experiment
 
 OPTIMIZE = {

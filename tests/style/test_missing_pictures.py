@@ -16,7 +16,7 @@ from triptych.style.data.image_files import open_image
 from triptych.style.data.missing import missing_among, missing_reason, write_missing
 from triptych.style.data.wikimedia import download_picture
 from triptych.style.network.network_files import save_network
-from triptych.style.optimise.experiments import experiment_runs
+from triptych.style.optimise.choices import experiment_runs
 from triptych.style.report.figures_images import high_resolution_figure, styles_figure
 from triptych.style.report.panels import Files, Shown
 from triptych.style.report.runs import styles_long, stylised_long

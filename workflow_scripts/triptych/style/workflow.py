@@ -5,8 +5,12 @@ from typing import Any
 
 from triptych.core.config import ConfigError
 from triptych.report.files import products
-from triptych.style.optimise.choices import METHOD_COLUMNS, load, method_module
-from triptych.style.optimise.experiments import experiment_runs
+from triptych.style.optimise.choices import (
+    METHOD_COLUMNS,
+    experiment_runs,
+    load,
+    method_module,
+)
 
 PLAIN = "plain"
 """The variant of a network that this run trains; others are shipped."""
@@ -19,7 +23,7 @@ COUNT_AS_ONE: dict[str, tuple[str, ...]] = {}
 class Workflow:
     """The section `style` of a config. Raises ConfigError for a name that config doesn't define.
 
-    runs:    every optimised image of every experiment (`experiments.COLUMNS`)
+    runs:    every optimised image of every experiment (`choices.COLUMNS`)
     main:    the painting of Figures 1 and 8, Table I and the video
     shown:   the variant of the network that a painting's results are shown of, by painting
     used_pictures: config's entries of the paintings and photographs that it uses, by name

@@ -74,14 +74,7 @@ def collection(
         tell_left_out(root, {HIDDEN: len(images) - len(names)})
         if not names:
             raise InputError(f"{root}: none of its {len(members.namelist())} members is an image")
-        yield names, partial(_member, members)
-
-
-def _member(members: zipfile.ZipFile, name: str) -> bytes:
-    try:
-        return members.read(name)  # checks the member's CRC
-    except Exception as error:  # zipfile raises many kinds for a damaged member
-        raise InputError(f"{type(error).__name__}: {error}") from error
+        yield names, members.read  # which checks a member's CRC
 
 
 def _file(root: Path, name: str) -> bytes:

@@ -309,16 +309,12 @@ def _to_srgb(profile: bytes | None, mode: str) -> Callable[[Image.Image], Image.
         logger.warning("a colour profile cannot be used and is left out (%s)", error)
         return None
 
-    def convert(image: Image.Image) -> Image.Image:
-        converted = ImageCms.applyTransform(image, transform)
-        return image if converted is None else converted
-
     if mode in ("L", "RGB"):
         probe = PROBE.convert(mode)
-        moved = np.asarray(convert(probe)).astype(int) - np.asarray(probe.convert("RGB"))
+        moved = np.asarray(transform.apply(probe)).astype(int) - np.asarray(probe.convert("RGB"))
         if np.abs(moved).max() <= 1:
             return None
-    return convert
+    return transform.apply
 
 
 LUMA = (0.299, 0.587, 0.114)

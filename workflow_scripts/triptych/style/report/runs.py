@@ -8,13 +8,13 @@ import pandas as pd
 
 from triptych.report.palette import label
 from triptych.report.tables import with_cells
-from triptych.style.optimise import experiments
+from triptych.style.optimise import choices
 from triptych.style.report.labels import ARCHITECTURE_LABELS, MEASURE_LABELS, RATES_LABELS
 
 Row = Mapping[Any, Any]
 """A row of a frame, by column."""
 
-DESCRIBED = [*experiments.DESCRIBED, "status"]
+DESCRIBED = [*choices.DESCRIBED, "status"]
 UNITS = {
     "relative_loss_final": "relative to the first total loss",
     "seconds": "seconds",
