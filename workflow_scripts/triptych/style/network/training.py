@@ -4,6 +4,7 @@ Nothing is drawn from a running stream: a batch's images, crops, flips and noise
 the seed and the batch's number, so a resumed run sees what an unbroken one would have seen.
 """
 
+import contextlib
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,10 +28,10 @@ from triptych.style.network.grain import REACH
 from triptych.style.network.network import TransformationNetwork
 from triptych.style.network.perceptual import TERMS, PerceptualLoss
 from triptych.style.network.training_data import (
-    Prefetched,
     TrainingSettings,
     batch_styles,
     learning_rate,
+    prefetched,
 )
 
 WARM_UP_WEIGHT = 100.0
@@ -100,9 +101,9 @@ def train(
     loop = TrainingLoop(run, loop_settings, checkpoint, lambda: stop.reason)
     if not loop.restore(device):
         run.start()
-    with Prefetched(crops, settings) as fetch:
+    with contextlib.closing(prefetched(crops, settings, run.done)) as batches:
         name = f"{settings.batch} x {settings.size} px"
-        loop.run(name, lambda: run.step(fetch(run.done)))
+        loop.run(name, lambda: run.step(next(batches)))
     return run.trained()
 
 

@@ -1,11 +1,12 @@
 """Training data of a transformation network by batch, and the learning rate."""
 
 import functools
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -45,25 +46,14 @@ class TrainingSettings:
     warm_up: int = 0
 
 
-class Prefetched:
-    """Batches of `crops` by number; the next one is decoded while the network computes."""
-
-    def __init__(self, crops: Shards, settings: TrainingSettings) -> None:
-        self._load: Callable[[int], Tensor] = functools.partial(load_batch, crops, settings)
-        self._pool = ThreadPoolExecutor(1)
-        self._next: tuple[int, Any] = (-1, None)
-
-    def __enter__(self) -> "Prefetched":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._pool.shutdown(cancel_futures=True)
-
-    def __call__(self, number: int) -> Tensor:
-        ready, future = self._next
-        images = future.result() if ready == number else self._load(number)
-        self._next = (number + 1, self._pool.submit(self._load, number + 1))
-        return images
+def prefetched(crops: Shards, settings: TrainingSettings, first: int) -> Generator[Tensor]:
+    """Batches from number `first` on; the next one is decoded while the network computes."""
+    with ThreadPoolExecutor(1) as pool:
+        decoded = pool.submit(load_batch, crops, settings, first)
+        for number in itertools.count(first + 1):
+            images = decoded.result()
+            decoded = pool.submit(load_batch, crops, settings, number)
+            yield images
 
 
 def load_batch(crops: Shards, settings: TrainingSettings, number: int) -> Tensor:
