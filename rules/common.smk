@@ -155,11 +155,11 @@ def module_param(value):
     """A param whose paths below results/ get a module's prefix. Its functions take no `output`:
     Snakemake would rerun nothing when the value changes."""
 
-    def with_prefix(wildcards):
+    def prefixed(wildcards):
         known = value(wildcards) if callable(value) else value
         return with_prefix(known, prefix(), dict(wildcards.items()))
 
-    return with_prefix
+    return prefixed
 
 
 def temp_unless(keep, file):
