@@ -85,7 +85,7 @@ def test_a_tiffs_numbers_count_by_its_tags(kind):
     np.testing.assert_allclose(found(content), expected, atol=1.1 / 255)
 
 
-def test_colours_that_are_neither_grey_nor_rgb_and_compressed_planes_are_refused():
+def test_colours_that_are_neither_grey_nor_rgb_and_nan_are_refused():
     with pytest.raises(InputError, match=r"PhotometricInterpretation is 8"):
         open_image(tiff(coded(COLOURS, 65535, "u2"), "cielab"))
     with pytest.raises(InputError, match="NaN"):

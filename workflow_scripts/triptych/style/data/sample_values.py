@@ -260,7 +260,7 @@ def _jpeg2000_depth(stream: BinaryIO) -> int:
 
 
 def _by_opencv(stream: BinaryIO) -> np.ndarray:
-    """The numbers of an image file, [H, W] or [H, W, C], colours as RGB or RGBA."""
+    """The numbers of an image file, [H, W] or [H, W, C], colours as RGB or RGBA; a TIFF upright."""
     import cv2
 
     cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)  # errors are told by us
@@ -383,16 +383,10 @@ def tiff_image(stream: BinaryIO, what: str) -> Image.Image:
                 f"{what}: a TIFF of {page.bitspersample} bits whose PhotometricInterpretation is "
                 f"{page.photometric:d}; such are read as grey or RGB alone: convert it"
             )
-        try:
-            values = np.moveaxis(page.asarray(squeeze=False)[:, 0], 0, -2)
-            values = values.reshape(page.imagelength, page.imagewidth, -1)
-        except (ValueError, NotImplementedError, ImportError):  # it reads few compressions
-            if page.planarconfig == SEPARATE:
-                raise InputError(
-                    f"{what}: a TIFF of compressed planes of {page.bitspersample} bits, which "
-                    "can't be read; save it with interleaved colours, or without compression"
-                ) from None
-            values = np.atleast_3d(_by_opencv(stream))
+        if page.planarconfig == SEPARATE and page.samplesperpixel > 1:  # which OpenCV mixes
+            values, orientation = np.moveaxis(page.asarray(), 0, -1), tags.get(ORIENTATION, 1)
+        else:
+            values, orientation = np.atleast_3d(_by_opencv(stream)), 1
             if page.bitspersample in (10, 12, 14):
                 values = values >> (16 - page.bitspersample)
     if values.shape[2] < colours:
@@ -408,7 +402,7 @@ def tiff_image(stream: BinaryIO, what: str) -> Image.Image:
         picture = np.concatenate([picture, alpha], -1)
     info = {"icc_profile": tags[34675]} if 34675 in tags else {}
     whole = picture[..., 0] if picture.shape[2] == 1 else picture
-    return _picture(whole, info, tags.get(ORIENTATION, 1))
+    return _picture(whole, info, orientation)
 
 
 def check_pixels(width: int, height: int, what: str, most: int = MOST_PIXELS) -> None:
