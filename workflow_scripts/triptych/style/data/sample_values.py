@@ -27,7 +27,7 @@ TOPS: list[float] = [1, 255, 1023, 4095, 16383, 65535, 2**24 - 1, 2**31 - 1, 2**
 BRIGHT = 10.0
 """Highest float of a picture whose white is 1 and whose lights are brighter."""
 
-BITS, COMPRESSION, PHOTOMETRIC, PLANAR, SAMPLE_FORMAT = 258, 259, 262, 284, 339
+BITS, COMPRESSION, PLANAR, SAMPLE_FORMAT = 258, 259, 284, 339
 WHITE_IS_ZERO, SEPARATE, SIGNED = 0, 2, 2
 """Tags of TIFF, and those of their values that change what a number means."""
 
@@ -310,12 +310,7 @@ def _deep_grey(image: Image.Image, encoding: Encoding | None, what: str) -> Imag
     """Grey of more than 8 bits in [0, 1]. A PNG's white is 65535 by its standard, and Pillow
     scales what PGM and JPEG 2000 state to that."""
     values, key = np.asarray(image), image.info.get("transparency")
-    tags = getattr(image, "tag_v2", {})
-    if image.format in ("PNG", "PPM", "JPEG2000") and image.mode != "F":
-        grey = values / np.float32(65535)
-    else:
-        grey = scaled(values, max(tags.get(BITS, (0,))), what)
-        grey = 1 - grey if tags.get(PHOTOMETRIC) == WHITE_IS_ZERO else grey
+    grey = scaled(values, 32, what) if image.mode == "F" else values / np.float32(65535)
     if isinstance(key, int):
         grey = np.stack([grey, values != key], -1)
     return _picture(grey, image.info, _orientation(image), encoding)
@@ -354,9 +349,10 @@ def scaled(values: np.ndarray, bits: int, what: str) -> Values:
 
 def _pillow_reads(image: Image.Image) -> bool:
     """Whether Pillow has a TIFF's numbers right: it takes signed ones and 32 bits for others, mixes
-    uncompressed planes of 16 bits, and keeps the upper 8 of 16 bits in colour."""
+    uncompressed planes of 16 bits, and keeps the upper 8 of 16 bits in colour; of deep grey it
+    doesn't say how deep."""
     tags = getattr(image, "tag_v2", {})
-    if SIGNED in tags.get(SAMPLE_FORMAT, (1,)) or image.mode == "I":
+    if SIGNED in tags.get(SAMPLE_FORMAT, (1,)) or image.mode in DEEP:
         return False
     if image.mode not in ("RGB", "RGBA") or max(tags.get(BITS, (1,))) <= 8:
         return True
