@@ -83,20 +83,6 @@ def test_a_painting_is_checked_and_written_as_it_is(tmp_path):
     assert Image.open(tmp_path / "out" / "b.png").size == (75, 60)
 
 
-@pytest.mark.parametrize(
-    ("image", "message"),
-    [
-        (Image.new("RGB", (63, 200), "red"), "63x200 pixels; expected at least 64"),
-        (Image.new("RGB", (100, 100), "red"), "every pixel has one colour"),
-    ],
-)
-def test_a_painting_without_a_style_is_refused(tmp_path, image, message):
-    image.save(tmp_path / "a.png")
-    with pytest.raises(InputError, match=message):
-        prepare_painting(tmp_path / "a.png", tmp_path / "b.png")
-    assert not (tmp_path / "b.png").exists()
-
-
 @pytest.mark.slow  # importing torchvision takes several seconds
 @pytest.mark.parametrize("name", ["vgg16", "vgg19", "alexnet"])
 def test_addresses_and_hashes_of_the_weights_are_torchvisions(name):

@@ -22,7 +22,6 @@ from videos import (
     write_stream,
 )
 
-from triptych.core.errors import InputError
 from triptych.style.network.architecture import Architecture
 from triptych.style.network.network import TransformationNetwork
 from triptych.style.video.frames import read_frames
@@ -270,15 +269,6 @@ def test_behind_a_damaged_frame_the_others_keep_their_times(tmp_path):
     source.write_bytes(damaged)
     video = made(tmp_path, source)
     assert decoded(video)[1] == [Fraction(n, 24) for n in range(24) if n != 10]
-
-
-def test_what_is_no_video_is_told_in_a_sentence(tmp_path):
-    source = tmp_path / "source.mp4"
-    for message in (r"No such file", "cannot be read as a video"):
-        with pytest.raises(InputError, match=message):
-            made(tmp_path, source)
-        source.write_text("a letter, not a film")
-    assert [path.name for path in tmp_path.iterdir()] == ["source.mp4"]
 
 
 @pytest.mark.parametrize("where", ["network", "reader", "writer"])
