@@ -271,15 +271,3 @@ def test_high_dynamic_range_is_warned_of(tmp_path, caplog, curve, name):
     with caplog.at_level(logging.WARNING):
         probe(source)
     assert [f"({name})" in line for line in caplog.messages] == [True] * (name is not None)
-
-
-def test_whatever_opening_a_film_raises_is_that_films_problem(tmp_path, monkeypatch):
-    source = write_clip(tmp_path / "a.mp4", Clip())
-
-    def fail(*arguments: object, **options: object) -> None:
-        raise IndexError("list index out of range")
-
-    monkeypatch.setattr("triptych.style.video.packets.av.open", fail)
-    assert not holds_film(source)
-    with pytest.raises(InputError, match=r"a\.mp4.*list index"):
-        probe(source)
