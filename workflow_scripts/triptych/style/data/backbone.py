@@ -204,4 +204,4 @@ def _check_shapes(architecture: Architecture, weights: Mapping[str, Tensor], whe
     given, expected = shapes(weights), architecture.shapes()
     if wrong := differences({key: given[key] for key in given.keys() & expected}, expected):
         advice = f"Is this {architecture.name}? Delete the file to make or download it again."
-        raise InputError(f"{where}: of {len(expected)} tensors {wrong}. {advice}")
+        raise InputError(f"{where}: expected {len(expected)} tensors; {wrong}. {advice}")
