@@ -13,7 +13,7 @@ sys.path.insert(0, str(SOURCE / "workflow_scripts"))
 
 from triptych.apps.listing import Job
 from triptych.apps.missing import missing_text
-from triptych.core.config import ConfigError, check_paths, placed
+from triptych.core.config import ConfigError, check_paths, with_prefix
 from triptych.core.job import own_rule
 from triptych.core.provenance import CodeChanged
 from triptych.planning import plan
@@ -165,11 +165,11 @@ def module_param(value):
     """A param whose paths below results/ get a module's prefix. Its functions take no `output`:
     Snakemake would rerun nothing when the value changes."""
 
-    def with_prefix(wildcards):
+    def prefixed(wildcards):
         known = value(wildcards) if callable(value) else value
-        return placed(known, prefix(), dict(wildcards.items()))
+        return with_prefix(known, prefix(), dict(wildcards.items()))
 
-    return with_prefix
+    return prefixed
 
 
 def temp_unless(keep, file):

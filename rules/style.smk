@@ -60,7 +60,9 @@ rule style_train:
     input:
         crops=f"{CROPS}/crops.bin",
         index=f"{CROPS}/index.csv",
-        paintings=paintings_learnt,
+        paintings=lambda w: expand(
+            "results/style/paintings/{style}.png", style=STYLE.styles(w.painting)
+        ),
         backbone=module_input(lambda w: STYLE.backbone("loss")),
         content=ancient(f"results/style/contents/{CONTENTS[0]}.png"),  # painted, not learnt from
         initial=module_input(
@@ -140,7 +142,7 @@ rule style_stylize:
 rule style_quality:
     """Measure images of an experiment, or of a network, against their photographs and paintings."""
     input:
-        unpack(style_measured),
+        unpack(quality_inputs),
         runs="results/style/{version}/{name}/runs.csv",
         validation=module_input(lambda w: STYLE.backbone("validation")),
     output:

@@ -12,7 +12,7 @@ def style_experiments(file, experiments):
     return expand("results/style/optimize/{name}/{file}", name=experiments, file=file)
 
 
-def style_drawn(experiment):
+def figure_inputs(experiment):
     """Inputs of a figure of an experiment, and of those that it is shown with."""
     experiments = STYLE.shown_with(experiment)
     return {
@@ -24,7 +24,7 @@ def style_drawn(experiment):
     }
 
 
-def style_measured(wildcards):
+def quality_inputs(wildcards):
     """The photographs and paintings of an experiment's images, or of a network's."""
     contents, paintings = STYLE.shown_contents, [wildcards.name]
     if wildcards.version == "optimize":
@@ -70,10 +70,3 @@ def style_trained(file):
     """A file of every network that this run trains."""
     trained = STYLE.config["networks"]["trained"]
     return expand("results/style/networks/{name}/plain/{file}", name=trained, file=file)
-
-
-def paintings_learnt(wildcards):
-    """The paintings that a network is trained for."""
-    return expand(
-        "results/style/paintings/{style}.png", style=STYLE.styles(wildcards.painting)
-    )

@@ -32,17 +32,17 @@ figure(
     content=f"results/style/contents/{CONTENTS[0]}.png",
     painting=PAINTING,
 )
-figure("style_figure2", **style_drawn("backbones"))
-figure("style_figure3", **style_drawn("backbones"))
+figure("style_figure2", **figure_inputs("backbones"))
+figure("style_figure3", **figure_inputs("backbones"))
 figure(
     "style_figure4",
     timing=["results/style/timing/losses.csv"],
     runs=style_experiments("runs.csv", STYLE.shown_with("losses")),
     history=style_experiments("history.csv", STYLE.shown_with("losses")),
 )
-figure("style_figure5", **style_drawn("optimizers"))
-figure("style_figure6", **style_drawn("optimizers"))
-figure("style_figure7", **style_drawn("paintings"))
+figure("style_figure5", **figure_inputs("optimizers"))
+figure("style_figure6", **figure_inputs("optimizers"))
+figure("style_figure7", **figure_inputs("paintings"))
 figure(
     "style_figure8",
     result=f"{PAINTED}/{LARGE}.png",
@@ -61,10 +61,10 @@ figure(
     paintings=expand("results/style/paintings/{name}.png", name=STYLE.shown),
     params={"contents": CONTENTS},
 )
-figure("style_presets", **style_drawn("presets"))
+figure("style_presets", **figure_inputs("presets"))
 figure(
     "style_initialisations",
-    **style_drawn("initialisations"),
+    **figure_inputs("initialisations"),
     quality=expand(
         "results/style/quality/optimize/{name}.csv",
         name=STYLE.shown_with("initialisations"),

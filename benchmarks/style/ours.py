@@ -24,8 +24,8 @@ from triptych.style.data.backbone import (
 )
 from triptych.style.network.architecture import Architecture
 from triptych.style.network.fast import PreparedNetwork
-from triptych.style.network.initial_weights import initial_network
 from triptych.style.network.network import TransformationNetwork
+from triptych.style.network.network_files import initial_network
 from triptych.style.network.perceptual import LossSettings, PerceptualLoss
 from triptych.style.network.training import TrainingRun
 from triptych.style.network.training_data import TrainingSettings

@@ -4,10 +4,7 @@ import pytest
 import torch
 
 from triptych.core import device
-from triptych.core.device import (
-    choose_precision,
-    chosen_precisions,
-)
+from triptych.core.device import choose_precision, chosen_precisions
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
 AMX = {"amx_bf16": True, "avx512_bf16": True}

@@ -8,7 +8,6 @@ import json
 import logging
 import os
 import subprocess
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from email.utils import formatdate
@@ -49,12 +48,12 @@ DOWN = "http://127.0.0.1:1/file"
 
 
 @pytest.fixture
-def behaviour() -> Behaviour:
+def behaviour():
     return Behaviour(CONTENT)
 
 
 @pytest.fixture
-def url(behaviour: Behaviour) -> Iterator[str]:
+def url(behaviour):
     with serving(behaviour) as address:
         yield f"{address}/data/file.hdf5"
 
@@ -109,8 +108,8 @@ TROUBLES = {
 @pytest.mark.parametrize("known", KNOWLEDGE)
 @pytest.mark.parametrize("trouble", TROUBLES)
 def test_a_download_ends_in_the_right_file_or_in_a_clear_error(
-    url: str, behaviour: Behaviour, tmp_path: Path, trouble: str, known: str
-) -> None:
+    url, behaviour, tmp_path, trouble, known
+):
     what, path = TROUBLES[trouble], tmp_path / "f"
     behaviour.faults, behaviour.always = list(what.faults), what.always
     behaviour.ranges = what.ranges
@@ -130,9 +129,7 @@ def test_a_download_ends_in_the_right_file_or_in_a_clear_error(
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_where_the_first_address_fails_the_mirror_serves(
-    url: str, behaviour: Behaviour, tmp_path: Path
-) -> None:
+def test_where_the_first_address_fails_the_mirror_serves(url, behaviour, tmp_path):
     fetch(DOWN, tmp_path / "f", mirrors=[url], sha256=SHA256)
     assert (tmp_path / "f").read_bytes() == CONTENT
     with pytest.raises(DownloadError, match=rf"(?s){DOWN}: the connection failed.*{DOWN}: "):
@@ -171,9 +168,7 @@ def test_a_server_that_was_busy_is_asked_again(behaviour, url):
     assert len(behaviour.requests) == 3
 
 
-def test_a_file_that_the_caller_refuses_is_deleted_and_not_recorded(
-    url: str, tmp_path: Path
-) -> None:
+def test_a_file_that_the_caller_refuses_is_deleted_and_not_recorded(url, tmp_path):
     def check(file: Path) -> None:
         assert file.read_bytes() == CONTENT
         raise InputError("not what it should be")
@@ -183,9 +178,7 @@ def test_a_file_that_the_caller_refuses_is_deleted_and_not_recorded(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_next_run_continues_what_an_earlier_one_left(
-    url: str, behaviour: Behaviour, tmp_path: Path
-) -> None:
+def test_the_next_run_continues_what_an_earlier_one_left(url, behaviour, tmp_path):
     behaviour.faults = [cut(200_000), status(503), status(503), status(503)]
     with pytest.raises(DownloadError, match=r"503, 3 times in a row.*f\.part: run again later"):
         fetch(url, tmp_path / "f")
@@ -195,9 +188,7 @@ def test_the_next_run_continues_what_an_earlier_one_left(
 
 
 @pytest.mark.parametrize("by", ["etag", "date"])
-def test_a_file_that_changed_between_the_parts_starts_over(
-    url: str, behaviour: Behaviour, tmp_path: Path, by: str
-) -> None:
+def test_a_file_that_changed_between_the_parts_starts_over(url, behaviour, tmp_path, by):
     if by == "date":
         behaviour.etag, behaviour.last_modified = 'W/"weak"', formatdate(0, usegmt=True)
 
@@ -213,8 +204,8 @@ def test_a_file_that_changed_between_the_parts_starts_over(
 
 
 def test_without_a_validator_only_a_checksum_permits_to_resume_and_notices_other_parts(
-    url: str, behaviour: Behaviour, tmp_path: Path
-) -> None:
+    url, behaviour, tmp_path
+):
     behaviour.etag = None
     for known, resumes in (({"size": len(CONTENT)}, False), ({"sha256": SHA256}, True)):
         behaviour.faults = [cut(200_000)]
@@ -225,9 +216,7 @@ def test_without_a_validator_only_a_checksum_permits_to_resume_and_notices_other
     assert (tmp_path / "g").read_bytes() == CONTENT
 
 
-def test_first_download_is_recorded_and_enforced_after(
-    url: str, behaviour: Behaviour, tmp_path: Path
-) -> None:
+def test_first_download_is_recorded_and_enforced_after(url, behaviour, tmp_path):
     lock = tmp_path / "locks" / "file.json"
     fetch(url + "?token=s3cret", tmp_path / "f", lock=lock)
     assert json.loads(lock.read_text()) == {"url": url, "size": len(CONTENT), "sha256": SHA256}
@@ -240,13 +229,7 @@ def test_first_download_is_recorded_and_enforced_after(
 
 
 @pytest.mark.parametrize("as_date", [False, True])
-def test_retry_after_is_obeyed(
-    url: str,
-    behaviour: Behaviour,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    as_date: bool,
-) -> None:
+def test_retry_after_is_obeyed(url, behaviour, tmp_path, monkeypatch, as_date):
     pauses: list[float] = []
     monkeypatch.setattr(module.time, "sleep", pauses.append)
     value = formatdate(module.time.time() + 42, usegmt=True) if as_date else "42"
@@ -255,9 +238,7 @@ def test_retry_after_is_obeyed(
     assert pauses == [pytest.approx(42, abs=3), pytest.approx(0.002)]
 
 
-def test_secrets_of_an_address_reach_neither_log_nor_error(
-    url: str, behaviour: Behaviour, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_secrets_of_an_address_reach_neither_log_nor_error(url, behaviour, tmp_path, caplog):
     secret = url.replace("http://", "http://me:pa55word@") + "?token=s3cret"
     closed = "http://me:pa55word@127.0.0.1:9/x?token=s3cret"  # pragma: allowlist secret
     invalid = "http://me:pa55word@[bad/x?token=s3cret"  # pragma: allowlist secret
@@ -276,7 +257,7 @@ PAGE = 4096
 
 
 @pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Path]:
+def disk(tmp_path):
     """A small disk of its own, of memory (tmpfs)."""
     folder = tmp_path / "disk"
     folder.mkdir()
@@ -290,9 +271,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("way", ["told before", "not told", "filled by another"])
-def test_a_download_that_a_full_disk_ends_goes_on_when_there_is_room(
-    way: str, url: str, disk: Path, behaviour: Behaviour
-) -> None:
+def test_a_download_that_a_full_disk_ends_goes_on_when_there_is_room(way, url, disk, behaviour):
     def resize(pages: int) -> None:
         command = ["mount", "-o", f"remount,size={pages * PAGE}", str(disk)]
         subprocess.run(command, check=True)

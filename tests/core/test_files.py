@@ -32,7 +32,7 @@ def test_a_written_file_has_the_rights_that_the_umask_leaves(tmp_path):
 
 
 @pytest.fixture(params=["hard links", "none"])
-def links(request, monkeypatch) -> str:
+def links(request, monkeypatch):
     """With hard links, or as on FAT."""
     if request.param == "none":
 

@@ -217,16 +217,6 @@ def test_a_file_that_options_name_counts_by_its_bytes(library, tmp_path, monkeyp
         assert (digests(library, *named) != before) == counts
 
 
-@pytest.mark.parametrize(
-    ("script", "modules"),
-    [("rl/train.py", 24), ("audio/pretrain.py", 30), ("style/shipped_paintings.py", 2)],
-)
-def test_a_job_depends_on_few_modules_and_none_of_the_infrastructure(script, modules):
-    code = Code().digests(script)
-    assert script in code and len(code) <= modules
-    assert not {"triptych/core/job.py", "triptych/core/files.py"} & set(code)
-
-
 def test_a_job_of_changed_code_fails_by_the_modules_name():
     planned = Code().digests("rl/train.py")
     check_code(planned)

@@ -24,7 +24,7 @@ from triptych.rl.networks.algorithm import Widths
 from triptych.rl.tasks.transitions import Transitions
 from triptych.style.network import training as style_training
 from triptych.style.network.architecture import Architecture
-from triptych.style.network.initial_weights import initial_network
+from triptych.style.network.network_files import initial_network
 
 CPU = torch.device("cpu")
 SMALL = Architecture(4, "nearest", blocks=(0,))

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from triptych.style.optimise.experiments import experiment_runs
+from triptych.style.optimise.choices import experiment_runs
 
 CONTENTS = ("lake", "tower")
 PAINTINGS = ("swirls", "waves", "mosaic")

@@ -1,19 +1,9 @@
-"""A short training of a transformation network as a process of its own, to be killed by tests."""
-
-import logging
-import sys
-from pathlib import Path
+"""What a short training of a transformation network needs."""
 
 import torch
 from random_networks import backbone
-from safetensors.torch import save_file
 
-from triptych.core.checkpoint import Checkpoint
-from triptych.core.stopping import Stopped, StopRequest
-from triptych.style.network.architecture import Architecture
-from triptych.style.network.initial_weights import initial_network
 from triptych.style.network.perceptual import LossSettings, PerceptualLoss
-from triptych.style.network.training import train
 from triptych.style.network.training_data import TrainingSettings
 
 
@@ -60,32 +50,3 @@ TRAINING = TrainingSettings(
 
 def loss():
     return PerceptualLoss(backbone("vgg16"), LOSSES, [painting()])
-
-
-def main(folder, stop):
-    trained = train(
-        initial_network(Architecture(4, "nearest", blocks=(0,)), TRAINING.seed),
-        loss(),
-        Noise(),
-        TRAINING,
-        torch.device("cpu"),
-        Checkpoint(folder / "checkpoint", "fixed"),
-        stop,
-    )
-    tensors = {
-        f"{batches}/{name}": value
-        for batches, kept in trained.checkpoints.items()
-        for name, value in {**kept.weights, "sample": kept.sample}.items()
-    }
-    save_file(tensors, folder / "weights.safetensors")
-    trained.losses.drop(columns="seconds").to_csv(folder / "losses.csv", index=False)
-
-
-if __name__ == "__main__":
-    logging.basicConfig(stream=sys.stdout, level=logging.INFO)
-    torch.set_num_threads(1)
-    try:
-        main(Path(sys.argv[1]), StopRequest())
-    except Stopped as stopped:
-        print(stopped)
-        raise

@@ -13,7 +13,7 @@ from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import Stop, Stopped
 from triptych.style.data.backbone import save_backbone
 from triptych.style.data.images import read_image, write_image
-from triptych.style.optimise.experiments import COLUMNS, experiment_runs
+from triptych.style.optimise.choices import COLUMNS, experiment_runs
 from triptych.style.optimise.runs import RUN_COLUMNS, Inputs, OptimisedRuns, run_experiment
 
 OPTIMIZE = {
@@ -38,7 +38,7 @@ def of(rows: list[dict[str, Any]], column: str) -> list[Any]:
     return [row[column] for row in rows]
 
 
-def test_rows_are_the_product_of_what_varies_and_a_preset_fills_in_the_rest() -> None:
+def test_rows_are_the_product_of_what_varies_and_a_preset_fills_in_the_rest():
     varied = {"optimizer": ["lbfgs", "sgd"], "rates": ["authors", "tuned"]}
     rows = runs(
         optimizers={"vary": varied},
@@ -62,13 +62,13 @@ def test_rows_are_the_product_of_what_varies_and_a_preset_fills_in_the_rest() ->
         ({"scales": 2, "initialisation": "noise"}, "begin from the content, not noise"),
     ],
 )
-def test_what_does_not_exist_is_refused(experiment: dict[str, Any], message: str) -> None:
+def test_what_does_not_exist_is_refused(experiment, message):
     with pytest.raises(ValueError, match=message):
         runs(trial=experiment)
 
 
 @pytest.fixture(scope="module")
-def inputs(tmp_path_factory: pytest.TempPathFactory) -> Inputs:
+def inputs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("inputs")
     content, painting = images(1, height=60, width=50)[0], images(1, seed=2, height=50, width=70)[0]
     write_image(folder / "china.png", content)
@@ -111,11 +111,11 @@ def without_seconds(optimised: OptimisedRuns) -> tuple[str, str]:
 
 
 @pytest.fixture(scope="module")
-def whole(inputs: Inputs, tmp_path_factory: pytest.TempPathFactory) -> OptimisedRuns:
+def whole(inputs, tmp_path_factory):
     return run(inputs, tmp_path_factory.mktemp("whole"), Never())
 
 
-def test_every_row_is_run_in_the_tables_order(whole: OptimisedRuns) -> None:
+def test_every_row_is_run_in_the_tables_order(whole):
     assert whole.runs.columns.tolist() == RUN_COLUMNS
     assert whole.runs["run"].tolist() == of(runs(mixed=MIXED), "run") == list(whole.images)
     assert (whole.runs["status"] == "finished").all()
@@ -125,9 +125,7 @@ def test_every_row_is_run_in_the_tables_order(whole: OptimisedRuns) -> None:
     assert whole.runs.loc[~squashed, "height"].unique().tolist() == [48]  # 60 x 50 at 40
 
 
-def test_a_resumed_experiment_equals_an_unbroken_one(
-    inputs: Inputs, whole: OptimisedRuns, tmp_path: Path
-) -> None:
+def test_a_resumed_experiment_equals_an_unbroken_one(inputs, whole, tmp_path):
     for after in (9, 17):  # in the second group, and in a later one
         with pytest.raises(Stopped):
             run(inputs, tmp_path, StopAfter(after))
@@ -142,9 +140,7 @@ def coarse_to_fine(inputs: Inputs, folder: Path, stop: Stop) -> OptimisedRuns:
     return run_experiment(rows, inputs, device, float("inf"), checkpoint, stop)
 
 
-def test_scales_share_the_evaluations_and_stops_between_them_change_nothing(
-    inputs: Inputs, tmp_path: Path
-) -> None:
+def test_scales_share_the_evaluations_and_stops_between_them_change_nothing(inputs, tmp_path):
     whole = coarse_to_fine(inputs, tmp_path / "whole", Never())
     assert (whole.runs["evaluations_done"] == 6).all() and (whole.runs["batch"] == 2).all()
     assert {tuple(image.shape) for image in whole.images.values()} == {(3, 48, 40)}
@@ -158,9 +154,7 @@ def test_scales_share_the_evaluations_and_stops_between_them_change_nothing(
     assert all(torch.equal(resumed.images[name], whole.images[name]) for name in whole.images)
 
 
-def test_an_image_painted_through_scales_has_its_paintings_colours(
-    inputs: Inputs, tmp_path: Path
-) -> None:
+def test_an_image_painted_through_scales_has_its_paintings_colours(inputs, tmp_path):
     swirls = read_image(inputs.paintings["swirls"])
     plain = run_experiment(
         runs(plain={}), inputs, torch.device("cpu"), 1e9, Checkpoint(tmp_path / "a", "a"), Never()

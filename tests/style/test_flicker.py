@@ -28,7 +28,7 @@ def flicker_of(source: list[np.ndarray], stylised: list[np.ndarray]) -> pd.DataF
 
 
 @pytest.fixture(scope="module")
-def moving() -> list[np.ndarray]:
+def moving():
     """A texture that moves by 2 pixels right and 1 down a frame."""
     picture = texture(0)
     return [window(picture, 40 - number, 50 - 2 * number) for number in range(6)]
@@ -42,7 +42,7 @@ def noisy(frames: list[np.ndarray], sigma: float) -> list[np.ndarray]:
     ]
 
 
-def test_a_shift_by_whole_pixels_is_no_flicker(moving: list[np.ndarray]) -> None:
+def test_a_shift_by_whole_pixels_is_no_flicker(moving):
     table = flicker_of(moving, moving)
     assert list(table["frame"]) == [1, 2, 3, 4, 5]
     # One grey level of 255 is 0.0039; what is left is flow that is off by a hundredth of a pixel.
@@ -61,7 +61,7 @@ def test_independent_noise_is_seen_as_root_two_times_its_size(sigma: float) -> N
     assert table["ratio"].isna().all()
 
 
-def test_what_comes_out_from_behind_an_object_is_left_out() -> None:
+def test_what_comes_out_from_behind_an_object_is_left_out():
     background, body = texture(2, HEIGHT, WIDTH), texture(3, 40, 40)
     frames = []
     for left in (30, 38):
@@ -81,7 +81,7 @@ def test_what_comes_out_from_behind_an_object_is_left_out() -> None:
     assert warped_error(*frames, flow) < 0.3 * warped_error(*frames, everywhere)
 
 
-def test_a_cut_has_no_error() -> None:
+def test_a_cut_has_no_error():
     china, coffee = (
         cv2.resize(
             np.asarray(embedded_photographs()[name]), (160, 90), interpolation=cv2.INTER_AREA

@@ -35,7 +35,7 @@ def of_torch(image: Tensor, chosen: Choices) -> torch.optim.Optimizer:
 
 
 @pytest.mark.parametrize("chosen", OPTIMIZERS.values(), ids=OPTIMIZERS)
-def test_each_image_goes_as_with_pytorchs_optimizer_alone(chosen: Choices) -> None:
+def test_each_image_goes_as_with_pytorchs_optimizer_alone(chosen):
     found = optimise(CONTENTS, PAINTINGS, small_backbone(), chosen, 25)
     for number in range(3):
         objective = Objective(small_backbone(), chosen, [CONTENTS[number]], [PAINTINGS[number]])
@@ -65,7 +65,7 @@ def test_each_image_goes_as_with_pytorchs_optimizer_alone(chosen: Choices) -> No
 
 
 @pytest.mark.parametrize("chosen", OPTIMIZERS.values(), ids=OPTIMIZERS)
-def test_a_poisoned_image_stops_and_the_others_go_on_as_without_it(chosen: Choices) -> None:
+def test_a_poisoned_image_stops_and_the_others_go_on_as_without_it(chosen):
     poisoned = CONTENTS.clone()
     poisoned[1, 0, 3, 3] = math.nan
     found = optimise(poisoned, PAINTINGS, small_backbone(), chosen, 20)
@@ -77,9 +77,7 @@ def test_a_poisoned_image_stops_and_the_others_go_on_as_without_it(chosen: Choic
     torch.testing.assert_close(found.images[[0, 2]], sound.images, rtol=0, atol=1e-9)
 
 
-def test_a_diverging_image_stops_with_a_reason_and_its_best_state(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_diverging_image_stops_with_a_reason_and_its_best_state(monkeypatch):
     terms, calls = Objective.terms, itertools.count(1)
 
     def spoiled(self: Objective, batch: Tensor, part: slice = slice(None)) -> Terms:
@@ -101,7 +99,7 @@ def test_a_diverging_image_stops_with_a_reason_and_its_best_state(
 
 
 @pytest.mark.parametrize("chosen", OPTIMIZERS.values(), ids=OPTIMIZERS)
-def test_a_restored_batch_goes_on_to_the_bit(chosen: Choices) -> None:
+def test_a_restored_batch_goes_on_to_the_bit(chosen):
     poisoned = CONTENTS.clone()
     poisoned[0, 0, 0, 0] = math.inf  # so that an image has been dropped before the save
     arguments = (list(poisoned), list(PAINTINGS), small_backbone(), chosen, 20)
@@ -126,7 +124,7 @@ def _advance(optimisation: Optimisation, evaluations: int) -> None:
         optimisation.advance()
 
 
-def test_initial_images_are_content_noise_or_the_scaled_painting() -> None:
+def test_initial_images_are_content_noise_or_the_scaled_painting():
     contents, paintings = list(CONTENTS), list(PAINTINGS)
     start = initial_images(contents, paintings, choices())
     assert torch.equal(start, CONTENTS)
@@ -139,7 +137,7 @@ def test_initial_images_are_content_noise_or_the_scaled_painting() -> None:
     assert float(style.mean()) == pytest.approx(float(PAINTINGS.mean()), abs=0.02)
 
 
-def test_objective_is_a_weighted_sum_of_the_losses() -> None:
+def test_objective_is_a_weighted_sum_of_the_losses():
     plain = Objective(small_backbone(), choices(), list(CONTENTS), list(PAINTINGS))
     heavy = Objective(
         small_backbone(),

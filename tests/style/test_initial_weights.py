@@ -7,9 +7,8 @@ import torch
 
 from triptych.core.errors import InputError
 from triptych.style.network.architecture import Architecture
-from triptych.style.network.initial_weights import finished_network
 from triptych.style.network.network import TransformationNetwork
-from triptych.style.network.network_files import load_network, save_network
+from triptych.style.network.network_files import finished_network, load_network, save_network
 
 SHAPE = Architecture(width=4, blocks=(0,), palette=True, styles=2)
 

@@ -105,7 +105,7 @@ PROBLEMS: list[Problem] = [
         {"lr": 1.0, "history_size": 100},
     ],
 )
-def test_rows_equal_separate_runs_of_torch_after_40_steps(options: dict[str, float]) -> None:
+def test_rows_equal_separate_runs_of_torch_after_40_steps(options):
     begin = starts(len(PROBLEMS))
     found = together(PROBLEMS, begin, 40, **options).rows
     for row, problem in enumerate(PROBLEMS):
@@ -113,7 +113,7 @@ def test_rows_equal_separate_runs_of_torch_after_40_steps(options: dict[str, flo
 
 
 @pytest.mark.parametrize("history", [3, 8])
-def test_pairs_without_curvature_are_skipped_row_by_row(history: int) -> None:
+def test_pairs_without_curvature_are_skipped_row_by_row(history):
     """A row that skips a pair keeps its oldest one, though the other rows' rings move on."""
     problems: list[Problem] = [ripples, ripples, quadratic(100, 4), saddle]
     begin = torch.cat([4 * starts(1, seed=2), starts(1, seed=2), starts(2)])
@@ -128,7 +128,7 @@ def steep(x: Tensor) -> Tensor:
     return 1e8 * ((x**2 - 1) ** 2).sum()
 
 
-def test_a_reach_bounds_what_torch_leaps_when_the_first_pair_curves_downwards() -> None:
+def test_a_reach_bounds_what_torch_leaps_when_the_first_pair_curves_downwards():
     begin = 0.05 + 0.01 * starts(1).abs()
     free = together([steep], begin, 2)
     assert free.rows.abs().max() > 1e6
@@ -141,7 +141,7 @@ def test_a_reach_bounds_what_torch_leaps_when_the_first_pair_curves_downwards() 
     torch.testing.assert_close(bound.rows.abs(), torch.ones_like(begin), rtol=0, atol=1e-6)
 
 
-def test_a_step_that_a_clamp_cut_short_is_taken_back_to_where_it_began() -> None:
+def test_a_step_that_a_clamp_cut_short_is_taken_back_to_where_it_began():
     rows = torch.tensor([[0.9, 0.2]], dtype=torch.float64)
     bound = BatchedLbfgs(rows, reach=0.5)
     bound.step(torch.ones(1), torch.tensor([[-1.0, 0.0]], dtype=torch.float64))  # to 1.4

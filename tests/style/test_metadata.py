@@ -34,7 +34,7 @@ def described(form: str) -> bytes:
 
 @pytest.mark.parametrize("suffix", [".jpg", ".png", ".webp", ".tif"])
 @pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP", "TIFF"])
-def test_exif_xmp_and_resolution_are_kept_without_orientation(tmp_path, form, suffix) -> None:
+def test_exif_xmp_and_resolution_are_kept_without_orientation(tmp_path, form, suffix):
     image = open_image(described(form))
     path = tmp_path / f"a{suffix}"
     image_files.write_planes(path, *planes(image), image.info[image_files.ABOUT])
@@ -51,7 +51,7 @@ def test_exif_xmp_and_resolution_are_kept_without_orientation(tmp_path, form, su
             assert result.info["dpi"] == pytest.approx((300, 300), abs=0.1)
 
 
-def test_what_a_jpeg_has_no_room_for_is_told_and_left_out(tmp_path, caplog) -> None:
+def test_what_a_jpeg_has_no_room_for_is_told_and_left_out(tmp_path, caplog):
     exif = Image.Exif()
     exif[0x010E] = "x" * 70_000
     black = np.zeros((3, 8, 8), np.float32)

@@ -17,6 +17,7 @@ from triptych.style.data.image_files import open_image
 from triptych.style.data.missing import missing_among, missing_reason, write_missing
 from triptych.style.data.wikimedia import download_picture
 from triptych.style.network.network_files import save_network
+from triptych.style.optimise.choices import experiment_runs
 from triptych.style.report.panels import Shown
 from triptych.style.report.runs import stylised_long
 
@@ -24,7 +25,7 @@ ALEXNET = str(Path(__file__).parents[2] / "resources/style/narrow_alexnet.safete
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch) -> Path:
+def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -99,24 +100,13 @@ def test_an_experiment_leaves_out_the_images_of_a_missing_painting():
     write_missing("gone.png", "gone", "answered 404")
     for name in ("lake", "waves"):
         made.photograph(name, (80, 70)).save(f"{name}.png")
-    row = {
-        "experiment": "paintings",
-        "backbone": "alexnet",
-        "architecture": "narrow_alexnet",
-        "weights": "embedded",
-        "content": "lake",
-        "preset": "tuned",
-        "rates": "tuned",
-        "optimizer": "adam",
-        "content_loss": "mse",
-        "style_loss": "gram",
-        "initialisation": "content",
-        "scales": 1,
-        "size": 64,
-        "evaluations": 2,
-        "precision": "float32",
-    }
-    rows = [{**row, "run": name, "painting": name} for name in ("gone", "waves")]
+    optimize = {"preset": "tuned", "size": 64, "evaluations": 2, "content": "lake"}
+    paintings = {"backbone": "alexnet", "vary": {"painting": ["gone", "waves"]}}
+    backbones = {"alexnet": {"architecture": "narrow_alexnet", "weights": "embedded"}}
+    rows = [
+        {**row, "precision": "float32"}
+        for row in experiment_runs(optimize, {"paintings": paintings}, backbones)
+    ]
     given = {
         "weights_alexnet": ALEXNET,
         "contents": ["lake.png"],

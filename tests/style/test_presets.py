@@ -30,20 +30,20 @@ SAID = {  # (preset, optimizer): choices on VGG-19, from section IV-A and the no
 
 @pytest.mark.parametrize("name", methods("presets"))
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_every_preset_names_layers_that_the_architecture_has(name: str, architecture: str) -> None:
+def test_every_preset_names_layers_that_the_architecture_has(name, architecture):
     choices = preset(name, architecture)
     assert set(choices.layers) <= set(ARCHITECTURES[architecture].layer_names)
     assert len(choices.layer_weights) == len(choices.style_layers)
 
 
 @pytest.mark.parametrize(("name", "optimizer"), SAID)
-def test_a_preset_is_what_its_source_says(name: str, optimizer: str) -> None:
+def test_a_preset_is_what_its_source_says(name, optimizer):
     choices = vars(preset(name, "vgg19", optimizer=optimizer))
     said = SAID[name, optimizer]
     assert {key: choices[key] for key in said} == said
 
 
-def test_notebooks_style_layers_are_its_convolutions_by_number() -> None:
+def test_notebooks_style_layers_are_its_convolutions_by_number():
     convolutions = [name for name in ARCHITECTURES["vgg19"].layer_names if name.startswith("conv")]
     choices = preset("authors", "vgg19")
     assert choices.style_layers == tuple(convolutions[n - 1] for n in (1, 3, 5, 9, 13, 16))

@@ -1,7 +1,6 @@
 """The four figures equal SciPy's, plain loops and closed forms; the table measures every run."""
 
 import numpy as np
-import pandas as pd
 import pytest
 import random_networks
 import torch
@@ -12,6 +11,7 @@ from triptych.core.errors import InputError
 from triptych.style.data.images import write_image
 from triptych.style.measures.quality import (
     BAND,
+    KEYS,
     colour_distance,
     edge_correlation,
     gram_distance,
@@ -115,59 +115,41 @@ def test_colour_distance_is_that_of_scipy_along_the_drawn_directions():
     assert colour_distance(image, painting, 5, seed=7) == pytest.approx(expected, abs=1e-6)
 
 
-def write_runs(folder):
-    """One experiment and one stylised folder; returns their tables and sources."""
-    for folder_name, names in (("contents", ("cat", "hut")), ("paintings", ("waves",))):
-        for number, name in enumerate(names):
-            (folder / folder_name).mkdir(exist_ok=True)
-            write_image(folder / folder_name / f"{name}.png", photograph(40, 50, seed=number))
-    first = folder / "optimize" / "losses"
-    (first / "images").mkdir(parents=True)
-    pd.DataFrame(
-        [
-            ("losses", "l1", "cat", "waves", "finished"),
-            ("losses", "mse", "hut", "waves", "diverged"),
-            ("losses", "huber", "hut", "waves", "not_finite"),
-        ],
-        columns=["experiment", "run", "content", "painting", "status"],
-    ).to_csv(first / "runs.csv", index=False)
-    write_image(first / "images" / "l1.png", photograph(40, 50, seed=0))
-    write_image(first / "images" / "mse.png", photograph(32, 32, seed=8))
-    second = folder / "stylised" / "waves"
-    second.mkdir(parents=True)
-    pd.DataFrame([("hut", "waves")], columns=["content", "painting"]).to_csv(
-        second / "runs.csv", index=False
-    )
-    write_image(second / "hut.png", photograph(40, 50, seed=1))
+OPTIMISED = """experiment,run,content,painting,status
+losses,l1,cat,waves,finished
+losses,mse,hut,waves,diverged
+losses,huber,hut,waves,not_finite
+"""
+
+
+def test_the_table_measures_every_image_and_misses_that_of_a_finished_run(tmp_path, backbone):
+    pictures = {
+        "contents/cat": photograph(40, 50, seed=0),
+        "contents/hut": photograph(40, 50, seed=1),
+        "paintings/waves": photograph(40, 50, seed=0),
+        "optimize/images/l1": photograph(40, 50, seed=0),  # its content and its painting
+        "optimize/images/mse": photograph(32, 32, seed=8),
+        "stylised/hut": photograph(40, 50, seed=1),  # its content
+    }
+    for name, picture in pictures.items():
+        write_image(tmp_path / f"{name}.png", picture)
+    first, second = (tmp_path / kind / "runs.csv" for kind in ("optimize", "stylised"))
+    first.write_text(OPTIMISED)
+    second.write_text("content,painting\nhut,waves\n")
     sources = {
-        kind: {path.stem: path for path in (folder / kind).iterdir()}
+        kind: {path.stem: path for path in (tmp_path / kind).iterdir()}
         for kind in ("contents", "paintings")
     }
-    return first / "runs.csv", second / "runs.csv", sources
-
-
-def test_the_table_has_one_row_for_each_image_of_both_versions(tmp_path, backbone):
-    first, second, sources = write_runs(tmp_path)
     images = [*optimised_images(first), *stylised_images(second)]
     table = quality_table(images, **sources, backbone=backbone, **SETTINGS)
-    assert list(table.columns) == [
-        *("version", "experiment", "run", "content", "painting"),
-        *("ssim_luma", "edge_correlation", "gram_distance", "colour_distance"),
-    ]
-    keys = table[["version", "experiment", "run", "content", "painting"]].to_numpy().tolist()
-    assert keys == [
+    assert table[[*KEYS]].to_numpy().tolist() == [
         [1, "losses", "l1", "cat", "waves"],
         [1, "losses", "mse", "hut", "waves"],
         [2, "", "waves-hut", "hut", "waves"],
     ]
-    # The images l1 and waves-hut are their contents themselves; l1 is also the painting.
     assert table["ssim_luma"].round(5).tolist()[::2] == [1, 1]
     assert table["gram_distance"][0] < 1e-9 < table["gram_distance"][2]
     assert table["ssim_luma"][1] < 0.5
-
-
-def test_a_finished_run_without_its_image_is_an_error(tmp_path, backbone):
-    first, _, sources = write_runs(tmp_path)
-    (first.parent / "images" / "l1.png").unlink()
+    (tmp_path / "optimize/images/l1.png").unlink()
     with pytest.raises(InputError, match=r"l1\.png"):
         quality_table(optimised_images(first), **sources, backbone=backbone, **SETTINGS)

@@ -1,7 +1,6 @@
 """Crops written to shards and read back."""
 
 import io
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,7 +18,7 @@ def jpeg(shade: int, size: int = 16) -> bytes:
 
 
 @pytest.fixture
-def written(tmp_path: Path) -> Path:
+def written(tmp_path):
     """Twelve crops of shades 0, 20, ..., 220, with two photographs left out among them."""
     results: list[Crop | Skipped] = [Crop(f"{i}.jpg", jpeg(20 * i)) for i in range(12)]
     results.insert(5, Skipped("bad, or not.jpg", "broken", 'it says "no"\nand no more'))
@@ -28,7 +27,7 @@ def written(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_crops_come_back_as_pillow_decodes_them(written: Path) -> None:
+def test_crops_come_back_as_pillow_decodes_them(written):
     shards = Shards(written)
     assert (len(shards), shards.size) == (12, 16)
     batch = shards.batch([3, 0, 3, 11])
@@ -41,14 +40,14 @@ def test_crops_come_back_as_pillow_decodes_them(written: Path) -> None:
 
 
 @pytest.mark.parametrize("validation", [2, 3, -1])
-def test_some_crops_must_be_left_for_training(tmp_path: Path, validation: int) -> None:
+def test_some_crops_must_be_left_for_training(tmp_path, validation):
     crops = [Crop("a", jpeg(1)), Crop("b", jpeg(2))]
     with pytest.raises(InputError, match=f"are 2, of which {validation} shall be held out"):
         write_shards(iter(crops), 2, tmp_path, validation, "mine")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_damaged_crop_is_named(written: Path) -> None:
+def test_a_damaged_crop_is_named(written):
     shards = Shards(written)
     start, end = shards._ends[4:6]
     data = bytearray((written / CROPS).read_bytes())

@@ -1,32 +1,29 @@
-"""Training: resuming after a kill, the order of batches, rates."""
+"""Training: resuming after a stop, the order of batches, rates."""
 
 import dataclasses
-import signal
 from collections import Counter
-from pathlib import Path
 
+import pandas as pd
 import pytest
 import random_networks
 import style_training_job as job
 import torch
-from broken_runs import start, wait_for_checkpoint
-from stops import Never
+from stops import Never, StopAfter
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.files import PARTIAL
-from triptych.core.stopping import SAVED_EXIT_CODE
+from triptych.core.stopping import Stopped
 from triptych.style.data.colours import colours_of, recoloured
 from triptych.style.data.images import read_image, resize, to_bytes
 from triptych.style.network.architecture import Architecture
-from triptych.style.network.initial_weights import initial_network
 from triptych.style.network.network import TransformationNetwork
+from triptych.style.network.network_files import initial_network
 from triptych.style.network.perceptual import EVEN, PerceptualLoss
 from triptych.style.network.training import train
 from triptych.style.network.training_data import TrainingSettings, batch_indices, load_batch
 
 CPU = torch.device("cpu")
 SMALL = Architecture(4, "nearest", blocks=(0,))
-RUNNER = Path(job.__file__)
 
 
 def settings(**changes):
@@ -48,34 +45,19 @@ def run(folder, loss=None, chosen=None, architecture=SMALL, crops=None, stop=Non
     )
 
 
-def files(folder):
-    return {name: (folder / name).read_bytes() for name in ("weights.safetensors", "losses.csv")}
-
-
-@pytest.mark.slow
-def test_a_run_that_is_killed_and_then_stopped_ends_with_an_unbroken_runs_bytes(tmp_path):
-    folder, unbroken = tmp_path / "broken", tmp_path / "unbroken"
-    folder.mkdir()
-    unbroken.mkdir()
-    process = start(RUNNER, folder)
-    wait_for_checkpoint(folder, process, 2)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    assert process.returncode == -signal.SIGKILL
-
-    process = start(RUNNER, folder)
-    wait_for_checkpoint(folder, process, 2)
-    process.send_signal(signal.SIGTERM)
-    output = process.communicate(timeout=240)[0]
-    assert process.returncode == SAVED_EXIT_CODE, output
-    assert "resuming at batch" in output
-
-    process = start(RUNNER, folder)
-    output = process.communicate(timeout=240)[0]
-    assert process.returncode == 0, output
-    assert "resuming at batch" in output
-    job.main(unbroken, Never())
-    assert files(folder) == files(unbroken)
+def test_a_training_that_is_stopped_twice_ends_with_an_unbroken_ones_bits(tmp_path):
+    chosen = settings(batches=11, checkpoint_every=4, log_every=3)
+    unbroken = run(tmp_path / "unbroken", chosen=chosen)
+    for after in (5, 3):
+        with pytest.raises(Stopped):
+            run(tmp_path / "broken", chosen=chosen, stop=StopAfter(after))
+    resumed = run(tmp_path / "broken", chosen=chosen)
+    pd.testing.assert_frame_equal(*(t.losses.drop(columns="seconds") for t in (resumed, unbroken)))
+    assert list(resumed.checkpoints) == [4, 8, 11]
+    for batches, kept in unbroken.checkpoints.items():
+        found = resumed.checkpoints[batches]
+        assert torch.equal(found.sample, kept.sample)
+        assert all(torch.equal(found.weights[name], kept.weights[name]) for name in kept.weights)
 
 
 def test_the_update_is_adams_on_the_sum_of_the_terms(tmp_path):

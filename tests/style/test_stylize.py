@@ -1,6 +1,5 @@
 """Stylising images: sizes, memory, precision, colours."""
 
-import math
 import re
 
 import pytest
@@ -8,21 +7,16 @@ import torch
 from random_networks import image, network
 from skimage.color import rgb2ycbcr
 
-from triptych.core import device
+from triptych.core import device, memory
 from triptych.core.errors import InputError
 from triptych.style.data.image_files import keep_colours, shape_along
-from triptych.style.data.images import read_image, write_image
-from triptych.style.network import memory, stylize
+from triptych.style.network import stylize
 from triptych.style.network.fast import PreparedNetwork, Stage
-from triptych.style.network.memory import free_memory
-from triptych.style.network.network_files import save_network
 from triptych.style.network.stylize import (
-    COLUMNS,
     checked_precision,
     images_at_once,
     pass_bytes,
     stylise,
-    stylise_files,
 )
 
 CPU = torch.device("cpu")
@@ -96,30 +90,6 @@ def test_free_memory_is_the_smallest_of_the_kernel_s_and_the_groups(monkeypatch)
         "/sys/fs/cgroup/slice/unit/memory.current": "1",
     }
     monkeypatch.setattr(memory, "lines_of", lambda path: files.get(str(path), "").splitlines())
-    assert free_memory(CPU) == 800_000
+    assert memory.free_memory(CPU) == 800_000
     files.clear()
-    assert free_memory(CPU) == float("inf")
-
-
-def test_every_photograph_gets_an_image_and_a_row(tmp_path):
-    save_network(tmp_path / "net.safetensors", network(), {"batches": 12})
-    for name, size in (("cat", (24, 33)), ("dog", (40, 20))):
-        write_image(tmp_path / f"{name}.png", image(*size))
-    rows = stylise_files(
-        tmp_path / "net.safetensors",
-        [tmp_path / "cat.png", tmp_path / "dog.png"],
-        tmp_path / "images",
-        painting="waves",
-        variant="shipped",
-        precision="float32",
-        device=torch.device("cpu"),
-    )
-    assert tuple(rows.columns) == COLUMNS
-    assert rows["content"].tolist() == ["cat", "dog"]
-    assert rows[["height", "width_px"]].to_numpy().tolist() == [[24, 33], [40, 20]]
-    assert set(rows["origin"]) == {"shipped"} and set(rows["batches"]) == {12}
-    assert set(rows["width"]) == {4}
-    assert (rows["seconds"] > 0).all() and set(rows["psnr_to_float32"]) == {math.inf}
-    expected = stylise(network(), read_image(tmp_path / "cat.png"))
-    written = read_image(tmp_path / "images" / "cat.png")
-    torch.testing.assert_close(written, expected, rtol=0, atol=0.51 / 255)
+    assert memory.free_memory(CPU) == float("inf")

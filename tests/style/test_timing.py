@@ -7,7 +7,7 @@ import pytest
 import random_networks
 import torch
 
-from triptych.style.measures.timing import loss_times, optimisation_times
+from triptych.style.measures.timing import loss_times
 from triptych.style.optimise.choices import preset
 
 CPU = torch.device("cpu")
@@ -20,14 +20,6 @@ def backbone():
 
 def images(count, side=96):
     return torch.rand(count, 3, side, side, generator=torch.Generator().manual_seed(1))
-
-
-def test_every_image_and_size_is_timed(backbone):
-    choices = preset("tuned", "narrow_alexnet", pooling="max")
-    settings = {"sizes": [64, 80], "evaluations": 2, "device": CPU}
-    table = optimisation_times(images(3), images(1)[0], backbone, choices, **settings)
-    assert set(table["evaluations_done"]) == {2}
-    assert table.groupby("size")["image"].apply(sorted).to_dict() == {64: [0, 1, 2], 80: [0, 1, 2]}
 
 
 def test_every_repeat_times_all_content_losses_and_each_is_first_once(backbone):

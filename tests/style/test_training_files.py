@@ -14,9 +14,8 @@ from stops import Never
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.errors import InputError
 from triptych.style.network.architecture import Architecture
-from triptych.style.network.initial_weights import initial_network
 from triptych.style.network.network import TransformationNetwork
-from triptych.style.network.network_files import load_network
+from triptych.style.network.network_files import initial_network, load_network
 from triptych.style.network.training import Kept, Trained, train
 from triptych.style.network.training_files import (
     MOST_SHOWN,

@@ -1,6 +1,6 @@
 """Tiny videos for tests, written by PyAV with every time said outright."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -8,6 +8,8 @@ from pathlib import Path
 import av
 import cv2
 import numpy as np
+
+from triptych.style.video.transfer import stylise_to_mp4
 
 MILLISECONDS = Fraction(1, 1000)
 UNEVEN = (0, 40, 75, 140, 160, 240, 300, 310, 420, 470, 500, 590)
@@ -76,6 +78,37 @@ def write_clip(path: Path, clip: Clip) -> Path:
             for packet in voice.encode(None):
                 file.mux(packet)
     return path
+
+
+def write_stream(path: Path, codec: str, frames: Sequence, **context: object) -> Path:
+    """Frames, of PyAV, RGB or grey, as a film of 25 frames a second, with attributes of its
+    encoder."""
+    options = context.pop("options", {})
+    forms = {(3, 1): "rgb24", (2, 1): "gray", (2, 2): "gray10le"}
+    frames = [
+        frame
+        if isinstance(frame, av.VideoFrame)
+        else av.VideoFrame.from_ndarray(frame, forms[frame.ndim, frame.itemsize])
+        for frame in frames
+    ]
+    with av.open(str(path), "w") as file:
+        stream = file.add_stream(codec, rate=25, options=options)
+        stream.width, stream.height = frames[0].width, frames[0].height
+        for name, value in {"pix_fmt": "yuv420p", **context}.items():
+            setattr(stream.codec_context, name, value)
+        for frame in (*frames, None):
+            file.mux(stream.encode(frame))
+    return path
+
+
+def same(frames: np.ndarray) -> np.ndarray:
+    return frames
+
+
+def made(folder: Path, source: Path, stylist: Callable = same, batch: int = 5) -> Path:
+    """The source as it is stylised."""
+    stylise_to_mp4(source, folder / "video.mp4", stylist, batch)
+    return folder / "video.mp4"
 
 
 def decoded(path: Path) -> tuple[list[np.ndarray], list[Fraction]]:

@@ -11,7 +11,7 @@ from triptych.style.data.images import read_image
 from triptych.style.data.missing import missing_reason
 from triptych.style.data.shards import Shards
 from triptych.style.network.architecture import Architecture
-from triptych.style.network.initial_weights import finished_network, initial_network
+from triptych.style.network.network_files import finished_network, initial_network
 from triptych.style.network.perceptual import LossSettings
 from triptych.style.network.training import train
 from triptych.style.network.training_data import TrainingSettings

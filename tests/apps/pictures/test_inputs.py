@@ -19,7 +19,7 @@ from triptych.apps.pictures import stylizer
 from triptych.apps.pictures.network_stylizer import NetworkStylizer
 from triptych.cli import main
 from triptych.style.data import image_files
-from triptych.style.data.images import read_image, read_image_alpha, write_image
+from triptych.style.data.images import image_tensors, read_image, write_image
 from triptych.style.network.network_files import save_network
 
 av = pytest.importorskip("av")
@@ -214,7 +214,7 @@ def test_what_is_transparent_leaves_no_fringe_when_it_is_made_smaller():
     pixels[..., 0], pixels[..., 3] = 255, np.rint(255 * alpha)
     Image.fromarray(pixels).save("disc.png")
     assert stylize("disc.png", "--size", "33", "--strength", "0", "-o", "x.png") == 0
-    rgb, opacity = read_image_alpha("x.png")
+    rgb, opacity = image_tensors(Image.open("x.png"))
     seen = opacity[0] > 0
     assert 0.3 < seen.float().mean() < 0.7 and opacity.unique().numel() > 10
     assert rgb[1:, seen].max() <= 1.01 / 255 and rgb[0, seen].min() >= 1 - 1.01 / 255

@@ -11,8 +11,8 @@ from triptych.apps.pictures.catalogue import find_network
 from triptych.cli import main
 from triptych.core import device
 from triptych.core.errors import InputError
-from triptych.style.data.image_files import keep_colours
-from triptych.style.data.images import read_image, read_image_alpha, resize, write_image
+from triptych.style.data.image_files import keep_colours, open_image
+from triptych.style.data.images import image_tensors, read_image, resize, write_image
 from triptych.style.network import stylize
 from triptych.style.network.architecture import Architecture
 from triptych.style.network.network import TransformationNetwork
@@ -52,8 +52,8 @@ def test_an_image_becomes_what_the_network_makes_of_it(here, capsys):
 def test_a_folder_becomes_a_folder_and_opacity_is_kept(here):
     assert main(["stylize", "in", "--style", "net.safetensors", "-o", "out/new", *EXACT]) == 0
     assert sorted(path.name for path in Path("out/new").iterdir()) == ["a.png", "b.png"]
-    _, before = read_image_alpha("in/b.png")
-    rgb, after = read_image_alpha("out/new/b.png")
+    _, before = image_tensors(open_image("in/b.png"))
+    rgb, after = image_tensors(open_image("out/new/b.png"))
     assert rgb.shape == (3, 24, 40) and torch.equal(before, after)
 
 

@@ -14,9 +14,8 @@ from triptych.apps.pictures import catalogue, commands, onnx_stylizer
 from triptych.cli import main
 from triptych.style.data.images import read_image, write_image
 from triptych.style.network.architecture import Architecture
-from triptych.style.network.export import export_styles
 from triptych.style.network.network import TransformationNetwork
-from triptych.style.network.network_files import load_network, save_network
+from triptych.style.network.network_files import export_styles, load_network, save_network
 from triptych.style.network.stylize import stylise
 
 BY_PYTORCH = ["--precision", "float32"]

@@ -140,9 +140,9 @@ def export_shipped() -> str:
     from triptych.apps.pictures.catalogue import several
     from triptych.apps.pictures.onnx_stylizer import cached
     from triptych.core.packages import writable_cache
-    from triptych.style.network.export import export_styles
     from triptych.style.network.mixtures import header_of
     from triptych.style.network.network import Architecture, TransformationNetwork
+    from triptych.style.network.network_files import export_styles
 
     path = several()
     to = cached(path)

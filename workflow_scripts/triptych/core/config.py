@@ -19,12 +19,8 @@ INFRASTRUCTURE = True
 COMMON = {"base": "demo", "scale": "custom", "device": "auto", "resume": "same_code"}
 """Values of the keys that belong to no study, where no file has them."""
 
-
 WEIGHTS = {".pt", ".pth", ".safetensors"}
 """Suffixes of files of weights."""
-
-MOST_VALUES = 1_000_000
-"""Values of a config file, its aliases written out."""
 
 
 def check_config(config: Mapping[str, Any], schema: str | os.PathLike[str]) -> None:
@@ -93,10 +89,13 @@ def completed(overlay: Mapping[str, Any], root: Path) -> dict[str, Any]:
     the overlay says `base: papers`. In a table of names null removes an entry. In the overlay a
     text that begins with ~/ is a path below the user's home.
     """
-    config = {**COMMON, **paper_values(root)}
+    config: dict[str, Any] = {**COMMON}
+    for file in sorted((root / "config" / "paper").glob("*.yaml")):
+        config |= read_yaml(file)
     if overlay.get("base") != "papers":
         config = merged(config, read_yaml(root / "config.yaml"))
-    return without_removed(merged(config, _expanded(overlay)), root)
+    home = _mapped(overlay, lambda text: os.path.expanduser(text) if text[:2] == "~/" else text)
+    return without_removed(merged(config, home), root)
 
 
 def with_types(config: Mapping[str, Any], arguments: Sequence[str]) -> dict[str, Any]:
@@ -129,24 +128,6 @@ def without_removed(config: Mapping[str, Any], root: Path) -> dict[str, Any]:
     return whole
 
 
-def _expanded(value: Any) -> Any:
-    """A config with the user's home in place of ~ where a text begins with ~/."""
-    if isinstance(value, Mapping):
-        return {key: _expanded(entry) for key, entry in value.items()}
-    if isinstance(value, list):
-        return [_expanded(entry) for entry in value]
-    is_path = isinstance(value, str) and value.startswith("~/")
-    return os.path.expanduser(value) if is_path else value
-
-
-def paper_values(root: Path) -> dict[str, Any]:
-    """The sections of all studies as the papers have them, from `root`/config/paper."""
-    sections: dict[str, Any] = {}
-    for file in sorted((root / "config" / "paper").glob("*.yaml")):
-        sections |= read_yaml(file)
-    return sections
-
-
 def _without_removed(value: Any, schema: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
     """A part of a config, by its schema; known: the schemas that others refer to."""
     if "$ref" in schema:
@@ -171,14 +152,21 @@ def read_config(root: Path, overlays: Sequence[Path] = ()) -> dict[str, Any]:
     return completed(config, root)
 
 
-def placed(value: Any, prefix: str, wildcards: Mapping[str, str]) -> Any:
-    """A job's parameter, in which paths that begin with results/ get the prefix and wildcards."""
+def with_prefix(value: Any, prefix: str, wildcards: Mapping[str, str]) -> Any:
+    """A module's parameter: its prefix before each path in results/, and wildcards filled in."""
+    return _mapped(
+        value,
+        lambda text: prefix + text.format(**wildcards) if text.startswith("results/") else text,
+    )
+
+
+def _mapped(value: Any, change: Callable[[str], str]) -> Any:
+    """A config, or a part of one, with `change` of each text in it."""
     if isinstance(value, Mapping):
-        return {name: placed(entry, prefix, wildcards) for name, entry in value.items()}
+        return {key: _mapped(entry, change) for key, entry in value.items()}
     if isinstance(value, list):
-        return [placed(entry, prefix, wildcards) for entry in value]
-    is_result = isinstance(value, str) and value.startswith("results/")
-    return prefix + value.format(**wildcards) if is_result else value
+        return [_mapped(entry, change) for entry in value]
+    return change(value) if isinstance(value, str) else value
 
 
 _TYPES = jsonschema.Draft202012Validator.TYPE_CHECKER.redefine_many(
@@ -199,22 +187,14 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml is ten times 
 
 
 def read_yaml(path: Path) -> Any:
-    """Read a YAML file."""
     return yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)
 
 
 def check_unique_keys(path: Path) -> None:
-    """Raise ConfigError where a table of a YAML file has a key twice: YAML keeps the last alone;
-    and where aliases make a file of a few lines endless."""
+    """Raise ConfigError where a table of a YAML file has a key twice: YAML keeps the last alone."""
     waiting = [("", yaml.compose(path.read_text(encoding="utf-8"), Loader=_LOADER))]
-    count = 0
     while waiting:
         place, node = waiting.pop()
-        if (count := count + 1) > MOST_VALUES:
-            raise ConfigError(
-                f"{path}: with aliases (*name) it has more than {MOST_VALUES:,} values; write "
-                "them out"
-            )
         if isinstance(node, yaml.SequenceNode):
             waiting += [(place, item) for item in node.value]
         if not isinstance(node, yaml.MappingNode):

@@ -25,8 +25,6 @@ from triptych.core.progress import Progress
 
 INFRASTRUCTURE = True
 
-__all__ = ["DownloadError", "download", "public_address"]
-
 logger = logging.getLogger(__name__)
 
 KILOBYTE, MEGABYTE = 1_000, 1_000_000

@@ -188,7 +188,6 @@ def read_frames(paths: str | Path | Sequence[str | Path]) -> "pd.DataFrame":
 
 
 def sha256_of(path: str | os.PathLike[str]) -> str:
-    """Hexadecimal SHA-256 of a file's bytes."""
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

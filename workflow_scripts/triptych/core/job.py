@@ -20,12 +20,7 @@ from typing import IO, Any, TypeVar
 from triptych.core.files import atomic_path, clear_partial, remove_partial
 from triptych.core.job_lock import owning
 from triptych.core.memory import peak_memory
-from triptych.core.provenance import (
-    check_code,
-    cpu_name,
-    package_versions,
-    parameters_digest,
-)
+from triptych.core.provenance import check_code, cpu_name, package_versions, parameters_digest
 from triptych.core.stopping import Stopped
 
 INFRASTRUCTURE = True
@@ -234,7 +229,6 @@ def own_rule(log: Path | str) -> str:
 
 
 def lock_of(log: Path) -> Path:
-    """The folder of a job's lock, by its log."""
     return _beside(log, "leases").with_suffix("")
 
 

@@ -74,7 +74,7 @@ def owning(folder: Path, on_beat: Callable[[], object] = lambda: None) -> Iterat
 
 
 def this_process() -> str:
-    """A unique name of this process, which `_alive` can look up on the same machine."""
+    """A unique name of this process, which `_process_exists` can look up on the same machine."""
     return f"{_machine()} {os.getpid()} {_started(os.getpid())}"
 
 
@@ -84,7 +84,9 @@ def abandoned(folder: Path) -> bool:
     if holder is None or holder.ended:
         return False
     with contextlib.suppress(OSError):
-        return not _lives(holder, time.time() - (folder / f"{number:06}.json").stat().st_mtime)
+        return not _holder_runs(
+            holder, time.time() - (folder / f"{number:06}.json").stat().st_mtime
+        )
     return False
 
 
@@ -98,7 +100,7 @@ def _acquire(folder: Path, owner: Owner) -> Path:
         if holder != previous:
             previous = holder
             unchanged_since = time.monotonic()
-        if holder is None or not _lives(holder, time.monotonic() - unchanged_since):
+        if holder is None or not _holder_runs(holder, time.monotonic() - unchanged_since):
             mine = folder / f"{number + 1:06}.json"
             if _created(mine, owner):
                 older = [path for path in _numbered(folder) if path != mine]
@@ -117,15 +119,15 @@ def _acquire(folder: Path, owner: Owner) -> Path:
         time.sleep(min(1.0, BEAT))
 
 
-def _lives(holder: Owner, silent: float) -> bool:
+def _holder_runs(holder: Owner, silent: float) -> bool:
     """Whether an owner whose file has not changed for `silent` seconds still runs."""
     if holder.ended or holder.process == this_process():  # an earlier job that failed to note it
         return False
-    known = _alive(holder.process)
+    known = _process_exists(holder.process)
     return silent < SILENCE if known is None else known
 
 
-def _alive(process: str) -> bool | None:
+def _process_exists(process: str) -> bool | None:
     """Whether a named process runs; None on another machine."""
     machine, pid, started = process.rsplit(" ", 2)
     return _started(int(pid)) == started if machine == _machine() else None
@@ -202,7 +204,7 @@ def _watch(mine: Path, owner: Owner, done: threading.Event, on_beat: Callable[[]
             owner = replace(owner, beat=owner.beat + 1)
             _rewrite(mine, owner)
             on_beat()
-        if snakemake and _alive(snakemake) is False:
+        if snakemake and _process_exists(snakemake) is False:
             if signalled is None:
                 logger.warning("the Snakemake that started this job is gone: saving and ending")
                 signalled = time.monotonic()

@@ -38,7 +38,6 @@ def writable_cache(program: str = "triptych") -> Path:
 
 
 def sources() -> dict[str, Any]:
-    """Contents of resources/sources.yaml."""
     import yaml
 
     text = (SOURCE / "resources/sources.yaml").read_text(encoding="utf-8")
@@ -47,7 +46,6 @@ def sources() -> dict[str, Any]:
 
 
 def entry_of(name: str) -> dict[str, Any]:
-    """A package's entry in resources/sources.yaml."""
     entry: dict[str, Any] = sources()["packages"]["files"][name]
     return entry
 

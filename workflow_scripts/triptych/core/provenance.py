@@ -149,7 +149,7 @@ class _Tree:
         self.texts: dict[str, None] = {}
 
     def write_statement(self, statement: ast.stmt) -> None:
-        if not _only_tells(statement):
+        if not _changes_no_result(statement):
             self.write(statement, strings=not isinstance(statement, ast.Raise))
 
     def write(self, node: ast.AST, strings: bool) -> None:
@@ -185,7 +185,7 @@ class _Tree:
             self.imports |= dict.fromkeys([*([source] if node.module else []), *names])
 
 
-def _only_tells(statement: ast.stmt) -> bool:
+def _changes_no_result(statement: ast.stmt) -> bool:
     """Whether a statement is a docstring, a log message or for type checkers."""
     if isinstance(statement, ast.Expr):
         called = statement.value.func if isinstance(statement.value, ast.Call) else None
@@ -423,7 +423,6 @@ class Fingerprint:
 
     @property
     def digest(self) -> str:
-        """One digest of everything."""
         return _json_digest([dict(self.values), dict(self.code)])
 
 

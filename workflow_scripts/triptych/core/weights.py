@@ -1,19 +1,24 @@
-"""Files of networks: PyTorch's weights, read without unpickling; safetensors; ONNX."""
+"""Files of networks: PyTorch's weights, read without unpickling; safetensors, with a JSON header or
+without; ONNX."""
 
 import contextlib
+import json
 import logging
 import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeVar
 
 import torch
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
+
+T = TypeVar("T")
 
 
 def read_state_dict(path: str | os.PathLike[str], expected: str) -> dict[str, Tensor]:
@@ -58,7 +63,6 @@ def differences(
 
 
 def shapes(state: Mapping[str, Tensor]) -> dict[str, tuple[int, ...]]:
-    """The shapes of tensors by name."""
     return {name: tuple(tensor.shape) for name, tensor in state.items()}
 
 
@@ -67,6 +71,43 @@ def _reason(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     reasons = [line for line in lines if "weights_only" not in line]
     return f"{type(error).__name__}: {reasons[0]}" if reasons else type(error).__name__
+
+
+def write_tensors(
+    path: str | os.PathLike[str], tensors: Mapping[str, Tensor], kind: str, header: object
+) -> None:
+    """Write tensors with a header, of what JSON can hold, under the metadata's one key `kind`."""
+    with atomic_path(path) as temporary:
+        save_file(dict(tensors), temporary, {kind: json.dumps(header, sort_keys=True)})
+
+
+def read_tensors(
+    path: str | os.PathLike[str], kind: str, parsed: Callable[[Any], T], expected: str
+) -> tuple[T, dict[str, Tensor]]:
+    """The header under `kind` as `parsed` reads it, and the tensors.
+
+    Raises InputError for any other file; expected: what it should be, for people.
+    """
+    if not Path(path).is_file():
+        raise InputError(f"{path}: there is no such file; expected {expected}")
+    try:
+        with safe_open(path, "pt") as file:
+            metadata = file.metadata() or {}
+            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError) as error:
+        wrong = f"not a whole safetensors file ({error})"
+        raise InputError(f"{path}: {wrong}; expected {expected}") from error
+    if kind not in metadata:
+        raise InputError(f"{path}: no metadata {kind!r}; expected {expected}")
+    try:
+        return parsed(json.loads(metadata[kind])), tensors
+    except InputError:
+        raise
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise InputError(
+            f"{path}: its metadata cannot be read ({error!r}); expected {expected} that this "
+            "version of the project wrote"
+        ) from error
 
 
 OPSET = 20
@@ -126,14 +167,7 @@ def _quiet() -> Iterator[None]:
         logging.disable(before)
 
 
-class HasWeights(Protocol):
-    """A module of PyTorch, as far as its weights go."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """Tensors by name."""
-
-
-def save_weights(model: HasWeights, path: str | os.PathLike[str], half: bool = False) -> None:
+def save_weights(model: nn.Module, path: str | os.PathLike[str], half: bool = False) -> None:
     """Write a model's weights alone as safetensors.
 
     half: in half precision, which a model that is shipped is rounded to.

@@ -71,7 +71,6 @@ def marked(details: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_marked(image: Image.Image) -> bool:
-    """Whether an image has the mark of what `triptych stylize` painted."""
     return image.getexif().get(PROCESSED_BY) == PAINTED
 
 

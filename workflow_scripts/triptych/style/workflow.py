@@ -4,8 +4,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from triptych.core.config import ConfigError
-from triptych.style.optimise.choices import METHOD_COLUMNS, load, method_module
-from triptych.style.optimise.experiments import experiment_runs
+from triptych.style.optimise.choices import (
+    METHOD_COLUMNS,
+    experiment_runs,
+    load,
+    method_module,
+)
 
 PLAIN = "plain"
 """The variant of a network that this run trains; others are shipped."""
@@ -18,7 +22,7 @@ EQUIVALENT_VALUES: dict[str, tuple[str, ...]] = {}
 class Workflow:
     """The section `style` of a config. Raises ConfigError for a name that config doesn't define.
 
-    runs:    every optimised image of every experiment (`experiments.COLUMNS`)
+    runs:    every optimised image of every experiment (`choices.COLUMNS`)
     main:    the painting of Figures 1 and 8, Table I and the video
     shown:   the variant of the network that a painting's results are shown of, by painting
     used_pictures: config's entries of the paintings and photographs that it uses, by name
@@ -59,7 +63,6 @@ class Workflow:
         self._check_shown_together()
 
     def rows(self, experiment: str) -> list[dict[str, Any]]:
-        """The rows of one experiment."""
         return [row for row in self.runs if row["experiment"] == experiment]
 
     def names(self, column: str, *experiments: str) -> list[str]:
@@ -101,7 +104,6 @@ class Workflow:
 
     @property
     def architectures(self) -> dict[str, str]:
-        """The architecture of each backbone, by its role."""
         backbones = self.config["backbones"].items()
         return {role: backbone["architecture"] for role, backbone in backbones}
 

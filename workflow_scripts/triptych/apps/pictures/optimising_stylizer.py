@@ -18,7 +18,7 @@ from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import choose_precision
 from triptych.core.errors import InputError
 from triptych.core.files import sha256_of
-from triptych.core.memory import NoRoomError
+from triptych.core.memory import NoRoomError, free_memory, readable
 from triptych.core.stopping import Stop, Stopped, listening
 from triptych.core.training_loop import LoopSettings, TrainingLoop
 from triptych.style import losses, optimise
@@ -28,9 +28,8 @@ from triptych.style.data.backbone import load_backbone
 from triptych.style.data.image_files import Planes, open_image, shape_along
 from triptych.style.data.images import image_tensors, on_white
 from triptych.style.data.prepare import check_painting
-from triptych.style.network.memory import free_memory, readable
 from triptych.style.optimise.choices import preset
-from triptych.style.optimise.memory import network_bytes, state_bytes
+from triptych.style.optimise.gatys import network_bytes, state_bytes
 from triptych.style.optimise.scales import (
     MARGIN,
     CoarseToFine,

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 from urllib.parse import quote
 
-from triptych.core.download import DownloadError, download, public_address
+from triptych.core.download import DownloadError, download
+from triptych.core.errors import public_address
 
 
 class HubFile(NamedTuple):

@@ -43,7 +43,6 @@ class Architecture:
 
     @property
     def convolutions(self) -> dict[str, Convolution]:
-        """The convolutions by name, in order."""
         return {layer.name: layer for layer in self.layers if isinstance(layer, Convolution)}
 
     @property
@@ -52,7 +51,6 @@ class Architecture:
         return [name for layer in self.convolutions.values() for name in (layer.name, layer.relu)]
 
     def channels(self, layer: str) -> int:
-        """Channels of a layer, before or after its ReLU."""
         return self.convolutions["conv" + layer.removeprefix("relu").removeprefix("conv")].outputs
 
     def smallest_side(self, layers: Collection[str]) -> int:

@@ -9,13 +9,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from triptych.core.errors import InputError
-from triptych.style.data.architectures import (
-    ARCHITECTURES,
-    Architecture,
-    Convolution,
-    Pooling,
-)
-from triptych.style.data.tensor_files import read_tensors, write_tensors
+from triptych.core.weights import differences, read_tensors, shapes, write_tensors
+from triptych.style.data.architectures import ARCHITECTURES, Architecture, Convolution, Pooling
 
 PoolingKind = Literal["max", "average"]
 
@@ -206,14 +201,7 @@ def load_backbone(path: str | os.PathLike[str], *, pooling: PoolingKind) -> Back
 
 
 def _check_shapes(architecture: Architecture, weights: Mapping[str, Tensor], where: str) -> None:
-    expected = architecture.shapes()
-    shapes = {key: tuple(value.shape) for key, value in weights.items()}
-    advice = f"Is this {architecture.name}? Delete the file to make or download it again."
-    if missing := [key for key in expected if key not in shapes]:
-        raise InputError(
-            f"{where}: expected {len(expected)} tensors of {architecture.name}, of which "
-            f"{len(missing)} are missing, the first is {missing[0]}. {advice}"
-        )
-    for key, shape in expected.items():
-        if shapes[key] != shape:
-            raise InputError(f"{where}: {key} has shape {shapes[key]}; expected {shape}. {advice}")
+    given, expected = shapes(weights), architecture.shapes()
+    if wrong := differences({key: given[key] for key in given.keys() & expected}, expected):
+        advice = f"Is this {architecture.name}? Delete the file to make or download it again."
+        raise InputError(f"{where}: expected {len(expected)} tensors; {wrong}. {advice}")

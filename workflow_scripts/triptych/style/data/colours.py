@@ -25,7 +25,6 @@ class Colours:
     """Covariance of what a colour differs by from its part's mean, [N, 3, 3]; float64."""
 
     def __getitem__(self, pictures: Tensor) -> "Colours":
-        """The colours of some of the pictures, by number."""
         return Colours(self.scale[pictures], self.spread[pictures])
 
 

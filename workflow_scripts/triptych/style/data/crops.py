@@ -22,6 +22,7 @@ from triptych.core.errors import InputError, error_message
 from triptych.core.files import is_hidden, not_a_file
 from triptych.style.data.image_files import (
     HIDDEN,
+    QUALITY,
     SUFFIXES,
     bytes_of,
     image_files,
@@ -36,7 +37,6 @@ from triptych.style.data.shards import Crop, Skipped, check_validation, write_sh
 
 logger = logging.getLogger(__name__)
 
-QUALITY = 95
 LARGEST = 1200
 """Pixels a side of a photograph from which many crops are cut."""
 TURN = 25.0
@@ -74,14 +74,7 @@ def collection(
         tell_left_out(root, {HIDDEN: len(images) - len(names)})
         if not names:
             raise InputError(f"{root}: none of its {len(members.namelist())} members is an image")
-        yield names, partial(_member, members)
-
-
-def _member(members: zipfile.ZipFile, name: str) -> bytes:
-    try:
-        return members.read(name)  # checks the member's CRC
-    except Exception as error:  # zipfile raises many kinds for a damaged member
-        raise InputError(f"{type(error).__name__}: {error}") from error
+        yield names, members.read  # which checks a member's CRC
 
 
 def _file(root: Path, name: str) -> bytes:

@@ -20,7 +20,6 @@ from triptych.style.data.sample_values import (
     bytes_of,
     check_pixels,
     in_srgb,
-    pfm_image,
     tiff_image,
 )
 from triptych.style.metadata import details_of, save_options
@@ -73,8 +72,8 @@ ANIMATED = {"GIF", "WEBP", "PNG", "AVIF", "TIFF"}
 SUBFILE_TYPE = 254
 """TIFF's tag NewSubfileType."""
 
-BEGINNINGS = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+", b"PF\n", b"PF\r", b"PF ")
-"""First bytes of TIFF and of portable float maps in colour, which Pillow reads in part."""
+TIFF = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
+"""First bytes of TIFF, which Pillow reads in part."""
 
 JPEG_END = b"\xff\xd9"
 
@@ -133,7 +132,7 @@ def is_image(path: Path) -> bool:
     try:
         with path.open("rb") as stream:
             start = stream.read(12)
-            if (start[4:8] == b"ftyp" and start[8:12] in HEIF) or start.startswith(BEGINNINGS):
+            if (start[4:8] == b"ftyp" and start[8:12] in HEIF) or start.startswith(TIFF):
                 return True
             stream.seek(0)
             Image.open(stream, formats=READ).close()
@@ -203,11 +202,9 @@ def _decoded(stream: BinaryIO, what: str, at_least: int | None, shorter: int | N
             return _finished(image, stream, what, at_least, shorter)
     except Image.UnidentifiedImageError:
         stream.seek(0)
-        start = stream.read(4)
-        if not start.startswith(BEGINNINGS):
+        if stream.read(4) not in TIFF:
             raise
-        read = pfm_image if start.startswith(b"PF") else tiff_image
-        return _upright(read(stream, what), what)
+        return _upright(tiff_image(stream, what), what)
     except OSError:
         whole = _with_end(stream)
         if whole is None:
@@ -312,16 +309,12 @@ def _to_srgb(profile: bytes | None, mode: str) -> Callable[[Image.Image], Image.
         logger.warning("a colour profile cannot be used and is left out (%s)", error)
         return None
 
-    def convert(image: Image.Image) -> Image.Image:
-        converted = ImageCms.applyTransform(image, transform)
-        return image if converted is None else converted
-
     if mode in ("L", "RGB"):
         probe = PROBE.convert(mode)
-        moved = np.asarray(convert(probe)).astype(int) - np.asarray(probe.convert("RGB"))
+        moved = np.asarray(transform.apply(probe)).astype(int) - np.asarray(probe.convert("RGB"))
         if np.abs(moved).max() <= 1:
             return None
-    return convert
+    return transform.apply
 
 
 LUMA = (0.299, 0.587, 0.114)
@@ -345,7 +338,7 @@ def keep_colours(photographs: Pixels, stylised: Pixels) -> Pixels:
 
 
 QUALITY = 95
-"""Of JPEG and WebP, of 100."""
+"""Quality of JPEG and WebP, 0 to 100."""
 
 OPTIONS: dict[str, dict[str, Any]] = {
     # Chroma at full resolution: coloured brush strokes are what these images are about.

@@ -23,20 +23,15 @@ def read_image(path: str | os.PathLike[str]) -> Tensor:
 
     Raises InputError for a file that is absent, damaged or no image.
     """
-    rgb, alpha = read_image_alpha(path)
+    rgb, alpha = image_tensors(open_image(path))
     return rgb if alpha is None else on_white(rgb, alpha)
 
 
-def read_image_alpha(path: str | os.PathLike[str]) -> tuple[Tensor, Tensor | None]:
-    """The image as [3, H, W] and its opacity [1, H, W], None where it has none.
+def image_tensors(image: Image.Image) -> tuple[Tensor, Tensor | None]:
+    """Pillow's image, of any mode, as RGB [3, H, W] and opacity [1, H, W] or None.
 
     Colours aren't multiplied by the opacity; where that is zero they are white.
     """
-    return image_tensors(open_image(path))
-
-
-def image_tensors(image: Image.Image) -> tuple[Tensor, Tensor | None]:
-    """Pillow's image, of any mode, as RGB [3, H, W] and opacity [1, H, W] or None."""
     rgb, alpha = planes(image)
     return torch.from_numpy(rgb), None if alpha is None else torch.from_numpy(alpha)
 
@@ -65,7 +60,6 @@ def write_image(path: str | os.PathLike[str], image: Tensor, alpha: Tensor | Non
 def resize(image: Tensor, size: int, aspect: Aspect = "kept") -> Tensor:
     """[3, H, W] or [N, 3, H, W] with `size` pixels along its shorter side, or along both where
     `aspect` is "squashed". Bicubic, antialiased when shrinking, in [0, 1]."""
-
     height, width = image.shape[-2:]
     shape = (size, size) if aspect == "squashed" else shape_along(height, width, size)
     return resize_to(image, *shape)

@@ -32,14 +32,11 @@ def write_missing(path: str | os.PathLike[str], name: str, reason: str) -> None:
 
 def missing_reason(path: str | os.PathLike[str]) -> str:
     """Why a picture is missing; "" of any other path."""
-    if not os.path.isfile(path):
-        return ""
-    with open(path, "rb") as stream:
-        if stream.read(8) != b"\x89PNG\r\n\x1a\n":
-            return ""
-        stream.seek(0)
-        with Image.open(stream, formats=["PNG"]) as image:
+    try:
+        with Image.open(path, formats=["PNG"]) as image:
             return str(image.info.get(KEY, ""))
+    except OSError:  # no PNG, or nothing there
+        return ""
 
 
 def missing_among(paths: Iterable[str | os.PathLike[str]]) -> dict[str, str]:

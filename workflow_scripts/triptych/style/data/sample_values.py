@@ -27,10 +27,7 @@ TOPS: list[float] = [1, 255, 1023, 4095, 16383, 65535, 2**24 - 1, 2**31 - 1, 2**
 BRIGHT = 10.0
 """Highest float of a picture whose white is 1 and whose lights are brighter."""
 
-BLACK_TAGS, WHITE_TAGS = (340, 280), (341, 281)
-"""TIFF's SMinSampleValue and MinSampleValue, SMaxSampleValue and MaxSampleValue."""
-
-BITS, COMPRESSION, PHOTOMETRIC, PLANAR, SAMPLE_FORMAT = 258, 259, 262, 284, 339
+BITS, COMPRESSION, PLANAR, SAMPLE_FORMAT = 258, 259, 284, 339
 WHITE_IS_ZERO, SEPARATE, SIGNED = 0, 2, 2
 """Tags of TIFF, and those of their values that change what a number means."""
 
@@ -54,6 +51,9 @@ PRIMARIES = {
     12: (0.3127, 0.3290, 0.680, 0.320, 0.265, 0.690, 0.150, 0.060),
 }
 """By number of ITU-T H.273, table 2."""
+
+HDR = {16: "PQ", 18: "HLG"}
+"""Curves of high dynamic range, by number of ITU-T H.273."""
 
 WHITE_LIGHT = 203.0
 """cd/m2 of white in a picture of high dynamic range (ITU-R BT.2408)."""
@@ -107,23 +107,18 @@ class Encoding:
 
     linear: the transfer curve's inverse, from numbers to light in which 1 is white
     primaries: x and y of white, red, green and blue
-    narrow: whether 16 of 255 is black and 235 white
     """
 
     linear: Curve = srgb_to_linear
     primaries: tuple[float, ...] = SRGB
-    narrow: bool = False
 
     @property
     def plain(self) -> bool:
         """Whether numbers are sRGB's as they are."""
-        near = np.allclose(self.primaries, SRGB, atol=2e-3)
-        return self.linear is srgb_to_linear and near and not self.narrow
+        return self.linear is srgb_to_linear and np.allclose(self.primaries, SRGB, atol=2e-3)
 
     def to_srgb(self, values: Values) -> Values:
         """Values [H, W] or [H, W, 3] in sRGB, clipped to [0, 1]."""
-        if self.narrow:
-            values = np.clip((255 * values - 16) / 219, 0, 1)
         light = self.linear(values)
         if values.ndim == 3:
             adapted = np.linalg.inv(_to_xyz(SRGB)) @ _to_xyz(self.primaries)
@@ -175,15 +170,15 @@ def _orientation(image: Image.Image) -> int:
         return 1
 
 
-def _code_points(image: Image.Image, stream: BinaryIO) -> tuple[int, int, bool] | None:
-    """Primaries, transfer curve and narrow range (which decoders of AVIF undo) by H.273."""
+def _code_points(image: Image.Image, stream: BinaryIO) -> tuple[int, int] | None:
+    """Primaries and transfer curve by number of H.273."""
     if image.format == "PNG" and len(chunk := _png_chunk(stream, b"cICP")) == 4:
-        return chunk[0], chunk[1], chunk[3] == 0
+        return chunk[0], chunk[1]
     if image.format == "AVIF":
         stream.seek(0)
         head = stream.read().partition(b"mdat")[0]
         if found := re.search(rb"colrnclx\0(.)\0(.)", head, re.DOTALL):
-            return found[1][0], found[2][0], False
+            return found[1][0], found[2][0]
     return None
 
 
@@ -198,8 +193,8 @@ def _png_chunk(stream: BinaryIO, name: bytes) -> bytes:
     return b""
 
 
-def _of_code_points(numbers: tuple[int, int, bool], what: str) -> Encoding | None:
-    primaries, transfer, narrow = numbers
+def _of_code_points(numbers: tuple[int, int], what: str) -> Encoding | None:
+    primaries, transfer = numbers
     if primaries not in PRIMARIES or transfer not in CURVES:
         logger.warning(
             "%s: its primaries %d and transfer curve %d (ITU-T H.273) are not known here; its "
@@ -209,14 +204,14 @@ def _of_code_points(numbers: tuple[int, int, bool], what: str) -> Encoding | Non
             transfer,
         )
         return None
-    if transfer in (16, 18):
+    if transfer in HDR:
         logger.warning(
             "%s: of high dynamic range (%s); what is brighter than white (%g cd/m2) is clipped",
             what,
-            {16: "PQ", 18: "HLG"}[transfer],
+            HDR[transfer],
             WHITE_LIGHT,
         )
-    return Encoding(CURVES[transfer], PRIMARIES[primaries], narrow)
+    return Encoding(CURVES[transfer], PRIMARIES[primaries])
 
 
 def _of_chunks(info: Mapping[Any, Any], what: str) -> Encoding | None:
@@ -241,8 +236,6 @@ def in_srgb(image: Image.Image, stream: BinaryIO, what: str) -> Image.Image:
     Grey of more than 8 bits becomes Pillow's mode F in [0, 1]. `stream` is the file. Raises
     InputError for numbers that aren't finite.
     """
-    if image.format == "PNG":
-        _scale_key(image, _png_chunk(stream, b"IHDR")[8])
     encoding = encoding_of(image, stream, what)
     if image.format == "TIFF" and not _pillow_reads(image):
         return tiff_image(stream, what)
@@ -259,16 +252,6 @@ def in_srgb(image: Image.Image, stream: BinaryIO, what: str) -> Image.Image:
     return _picture(values, image.info, _orientation(image), encoding)
 
 
-def _scale_key(image: Image.Image, depth: int) -> None:
-    """Scale the colour that a PNG makes transparent as Pillow scales the PNG's numbers to 8 bits:
-    those of 2 or 4 bits, and of 16 in colour."""
-    key = image.info.get("transparency")
-    if isinstance(key, int) and depth < 8 and image.mode == "L":
-        image.info["transparency"] = key * 255 // (2**depth - 1)
-    elif isinstance(key, tuple) and depth == 16:
-        image.info["transparency"] = tuple(value >> 8 for value in key)
-
-
 def _jpeg2000_depth(stream: BinaryIO) -> int:
     """Bits of the first colour, by the header of the code stream."""
     stream.seek(0)
@@ -277,7 +260,7 @@ def _jpeg2000_depth(stream: BinaryIO) -> int:
 
 
 def _by_opencv(stream: BinaryIO) -> np.ndarray:
-    """The numbers of an image file, [H, W] or [H, W, C], colours as RGB or RGBA."""
+    """The numbers of an image file, [H, W] or [H, W, C], colours as RGB or RGBA; a TIFF upright."""
     import cv2
 
     cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)  # errors are told by us
@@ -327,21 +310,16 @@ def _deep_grey(image: Image.Image, encoding: Encoding | None, what: str) -> Imag
     """Grey of more than 8 bits in [0, 1]. A PNG's white is 65535 by its standard, and Pillow
     scales what PGM and JPEG 2000 state to that."""
     values, key = np.asarray(image), image.info.get("transparency")
-    tags = getattr(image, "tag_v2", {})
-    if image.format in ("PNG", "PPM", "JPEG2000") and image.mode != "F":
-        grey = values / np.float32(65535)
-    else:
-        grey = scaled(values, max(tags.get(BITS, (0,))), tags, what)
-        grey = 1 - grey if tags.get(PHOTOMETRIC) == WHITE_IS_ZERO else grey
+    grey = scaled(values, 32, what) if image.mode == "F" else values / np.float32(65535)
     if isinstance(key, int):
         grey = np.stack([grey, values != key], -1)
     return _picture(grey, image.info, _orientation(image), encoding)
 
 
-def scaled(values: np.ndarray, bits: int, tags: Mapping[int, Any], what: str) -> Values:
-    """Numbers of `bits` bits in [0, 1], clipped, by what a TIFF's tags say of black and white.
+def scaled(values: np.ndarray, bits: int, what: str) -> Values:
+    """Numbers of `bits` bits in [0, 1], clipped.
 
-    Without tags white is all of 10, 12 or 14 bits; else the smallest of TOPS that none exceeds,
+    White is all of 10, 12 or 14 bits; else the smallest of TOPS that none exceeds,
     with a warning where that isn't the mode's own. Signed numbers use their whole range if there
     are negative ones. Raises InputError for NaN and infinity.
     """
@@ -349,10 +327,7 @@ def scaled(values: np.ndarray, bits: int, tags: Mapping[int, Any], what: str) ->
     if kind == "f" and not np.isfinite(values).all():
         raise InputError(f"{what}: holds NaN or infinity; expected finite numbers")
     low, high = float(values.min(initial=0)), float(values.max(initial=0))
-    black, white = _tagged(tags, BLACK_TAGS) or 0.0, _tagged(tags, WHITE_TAGS)
-    if white is not None and white > black:
-        pass
-    elif kind == "u" and bits in (10, 12, 14):
+    if kind == "u" and bits in (10, 12, 14):
         black, white = 0.0, 2.0**bits - 1
     else:
         tops = TOPS[0 if kind == "f" else 1 :]
@@ -372,28 +347,18 @@ def scaled(values: np.ndarray, bits: int, tags: Mapping[int, Any], what: str) ->
     return np.clip(share, 0, 1)
 
 
-def _tagged(tags: Mapping[int, Any], names: tuple[int, ...]) -> float | None:
-    """The first number that one of these tags holds."""
-    for name in names:
-        value = tags.get(name)
-        value = value[0] if isinstance(value, tuple) else value
-        if isinstance(value, int | float):
-            return float(value)
-    return None
-
-
 def _pillow_reads(image: Image.Image) -> bool:
     """Whether Pillow has a TIFF's numbers right: it takes signed ones and 32 bits for others, mixes
-    uncompressed planes of 16 bits, and keeps the upper 8 of 16 bits in colour."""
+    uncompressed planes of 16 bits, and keeps the upper 8 of 16 bits in colour; of deep grey it
+    doesn't say how deep."""
     tags = getattr(image, "tag_v2", {})
-    if SIGNED in tags.get(SAMPLE_FORMAT, (1,)) or image.mode == "I":
+    if SIGNED in tags.get(SAMPLE_FORMAT, (1,)) or image.mode in DEEP:
         return False
     if image.mode not in ("RGB", "RGBA") or max(tags.get(BITS, (1,))) <= 8:
         return True
     if tags.get(PLANAR) == SEPARATE and tags.get(COMPRESSION) == 1:
         return False
-    highest = np.asarray(image)[..., :3].max()  # of 10 to 14 bits in 16 these are 63 at most
-    return highest > 63 and not any(tag in tags for tag in BLACK_TAGS + WHITE_TAGS)
+    return bool(np.asarray(image)[..., :3].max() > 63)  # at most, of 10 to 14 bits in 16
 
 
 def tiff_image(stream: BinaryIO, what: str) -> Image.Image:
@@ -414,21 +379,15 @@ def tiff_image(stream: BinaryIO, what: str) -> Image.Image:
                 f"{what}: a TIFF of {page.bitspersample} bits whose PhotometricInterpretation is "
                 f"{page.photometric:d}; such are read as grey or RGB alone: convert it"
             )
-        try:
-            values = np.moveaxis(page.asarray(squeeze=False)[:, 0], 0, -2)
-            values = values.reshape(page.imagelength, page.imagewidth, -1)
-        except (ValueError, NotImplementedError, ImportError):  # it reads few compressions
-            if page.planarconfig == SEPARATE:
-                raise InputError(
-                    f"{what}: a TIFF of compressed planes of {page.bitspersample} bits, which "
-                    "can't be read; save it with interleaved colours, or without compression"
-                ) from None
-            values = np.atleast_3d(_by_opencv(stream))
+        if page.planarconfig == SEPARATE and page.samplesperpixel > 1:  # which OpenCV mixes
+            values, orientation = np.moveaxis(page.asarray(), 0, -1), tags.get(ORIENTATION, 1)
+        else:
+            values, orientation = np.atleast_3d(_by_opencv(stream)), 1
             if page.bitspersample in (10, 12, 14):
                 values = values >> (16 - page.bitspersample)
     if values.shape[2] < colours:
         raise ValueError(f"{values.shape[2]} of its {colours} colours can be decoded")
-    values = scaled(values, page.bitspersample, tags, what)
+    values = scaled(values, page.bitspersample, what)
     picture = values[..., :colours]
     if page.photometric == WHITE_IS_ZERO:
         picture = 1 - picture
@@ -439,14 +398,7 @@ def tiff_image(stream: BinaryIO, what: str) -> Image.Image:
         picture = np.concatenate([picture, alpha], -1)
     info = {"icc_profile": tags[34675]} if 34675 in tags else {}
     whole = picture[..., 0] if picture.shape[2] == 1 else picture
-    return _picture(whole, info, tags.get(ORIENTATION, 1))
-
-
-def pfm_image(stream: BinaryIO, what: str) -> Image.Image:
-    """A portable float map in colour."""
-    values = _by_opencv(stream)
-    check_pixels(values.shape[1], values.shape[0], what)
-    return _picture(scaled(values, 32, {}, what), {}, 1)
+    return _picture(whole, info, orientation)
 
 
 def check_pixels(width: int, height: int, what: str, most: int = MOST_PIXELS) -> None:

@@ -2,19 +2,18 @@
 begins, how long it is, where it came from and whether it is for training or held out (the last ones
 are), and SKIPPED which photographs gave no crop and why."""
 
-import csv
 import logging
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from triptych.core.errors import InputError
-from triptych.core.files import atomic_path
+from triptych.core.files import atomic_path, write_csv
 from triptych.core.progress import Progress
 
 if TYPE_CHECKING:
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CROPS, INDEX, SKIPPED = "crops.bin", "index.csv", "skipped.csv"
-INDEX_COLUMNS = ("crop", "split", "offset", "bytes", "source")
-SKIPPED_COLUMNS = ("source", "reason", "detail")
 SPLITS = ("training", "held_out")
 """The index's column `split`; crops held out of training are for validation."""
 
@@ -54,10 +51,7 @@ def write_shards(
     rows: list[tuple[int, int, str]] = []
     skipped: list[Skipped] = []
     offset = 0
-    with ExitStack() as stack:
-        binary, index, left_out = (
-            stack.enter_context(atomic_path(folder / name)) for name in (CROPS, INDEX, SKIPPED)
-        )
+    with atomic_path(folder / CROPS) as binary:
         with binary.open("wb") as stream, Progress("crops", total, "images") as progress:
             for result in crops:
                 if isinstance(result, Crop):
@@ -75,10 +69,11 @@ def write_shards(
             raise InputError(f"{what}: {none}. The first: {first}")
         check_validation(len(rows), validation, f"the usable images of {what}")
         training = len(rows) - validation
-        numbered = ((i, SPLITS[i >= training], *row) for i, row in enumerate(rows))
-        _write_rows(index, INDEX_COLUMNS, numbered)
-        reasons = ((skip.source, skip.reason, skip.detail) for skip in skipped)
-        _write_rows(left_out, SKIPPED_COLUMNS, reasons)
+        index = pd.DataFrame(rows, columns=["offset", "bytes", "source"])
+        index.insert(0, "split", np.repeat(SPLITS, [training, validation]))
+        index.insert(0, "crop", range(len(rows)))
+        write_csv(index, folder / INDEX)
+        write_csv(pd.DataFrame(skipped, columns=["source", "reason", "detail"]), folder / SKIPPED)
     message = "%s: %d crops for training, %d held out; skipped: %s"
     logger.info(message, what, training, validation, summary or "none")
 
@@ -90,14 +85,6 @@ def check_validation(count: int, validation: int, what: str) -> None:
         raise InputError(f"{what} are {count}, {reason}: give more images, or hold fewer out")
 
 
-def _write_rows(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    # File names may hold bytes that are no text; they are shown, not fatal.
-    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(rows)
-
-
 class Shards:
     """Crops by number, decoded when asked for; `size`: pixels of a side; `training`, `validation`:
     the numbers of either kind."""
@@ -106,11 +93,9 @@ class Shards:
         """Raises InputError when a file is absent, or the two don't belong together."""
         self._name = str(folder / CROPS)
         try:
-            with (folder / INDEX).open(encoding="utf-8", newline="") as lines:
-                rows = list(csv.DictReader(lines))
-            self.sources = [row["source"] for row in rows]
-            splits = [row["split"] for row in rows]
-            self._ends = np.cumsum([0, *(int(row["bytes"]) for row in rows)])
+            index = pd.read_csv(folder / INDEX, dtype={"source": str}, keep_default_na=False)
+            self.sources, splits = index["source"].tolist(), index["split"].tolist()
+            self._ends = np.cumsum([0, *index["bytes"]])
             self._bytes = np.memmap(folder / CROPS, np.uint8, "r")
             if len(self._bytes) != self._ends[-1]:
                 raise ValueError(f"{len(self._bytes)} bytes instead of {self._ends[-1]}")

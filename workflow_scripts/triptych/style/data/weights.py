@@ -8,8 +8,8 @@ from typing import Any
 import h5py
 import torch
 
-from triptych.core.download import download, public_address
-from triptych.core.errors import InputError
+from triptych.core.download import download
+from triptych.core.errors import InputError, public_address
 from triptych.core.weights import read_state_dict
 from triptych.style.data.backbone import (
     ARCHITECTURES,

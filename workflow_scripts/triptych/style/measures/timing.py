@@ -17,29 +17,12 @@ from triptych.style.network.stylize import timed
 from triptych.style.optimise.choices import Choices
 from triptych.style.optimise.gatys import optimise
 
-COLUMNS = [
-    "version",
-    "backbone",
-    "size",
-    "image",
-    "repeat",
-    "seconds",
-    "batch",
-    "device",
-    "threads",
-    "evaluations",
-    "evaluations_done",
-    "evaluations_stated",
-    "settings",
-    "precision",
-]
-"""Columns of Table I's times; `evaluations_stated` is what the table scales seconds to."""
-
 
 def table1_times(times: pd.DataFrame, device: torch.device, **columns: Any) -> pd.DataFrame:
-    """Times of one kind with all COLUMNS: `columns` are the same in each row, and what neither has
-    is that of Version 2, one image at a time."""
-    defaults: dict[str, Any] = {
+    """Times of one kind with all columns of Table I: `columns` are the same in each row, and what
+    neither has is that of Version 2, one image at a time. `evaluations_stated` is what the table
+    scales seconds to."""
+    given: dict[str, Any] = {
         "backbone": "network",
         "repeat": 0,
         "batch": 1,
@@ -49,9 +32,9 @@ def table1_times(times: pd.DataFrame, device: torch.device, **columns: Any) -> p
         "evaluations_done": 0,
         "evaluations_stated": 0,
         "settings": "",
+        **columns,
     }
-    missing = {name: value for name, value in defaults.items() if name not in times}
-    return times.assign(**(missing | columns))[COLUMNS]
+    return times.assign(**{name: given[name] for name in given if name not in times})
 
 
 def optimisation_times(

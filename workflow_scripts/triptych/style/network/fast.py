@@ -116,7 +116,6 @@ class Stage:
 
     @property
     def channels(self) -> int:
-        """Channels of the result."""
         return self.weight.shape[0] // (self.block[0] * self.block[1])
 
     def convolve(self, padded: Tensor) -> Tensor:

@@ -245,7 +245,6 @@ class TransformationNetwork(nn.Module):
 
     @property
     def blocks(self) -> list[ResidualBlock]:
-        """The residual blocks, in order."""
         return [self.get_submodule(name) for name in self._blocks]  # type: ignore[misc]
 
     def forward(self, images: Tensor, corners: Tensor | None = None) -> Tensor:

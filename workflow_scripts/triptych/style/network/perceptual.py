@@ -15,13 +15,7 @@ from torch.nn import functional
 
 from triptych.style.data.backbone import Backbone
 from triptych.style.data.colours import Colours, colours_of, recoloured
-from triptych.style.losses import (
-    Scaling,
-    content_term,
-    position_gram,
-    style_term,
-    total_variation,
-)
+from triptych.style.losses import Scaling, content_term, position_gram, style_term, total_variation
 
 TERMS = ("content", "style", "total_variation", "gamut", "tone")
 

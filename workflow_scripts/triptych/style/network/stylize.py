@@ -14,12 +14,11 @@ from torch.nn import functional
 
 from triptych.core.device import choose_precision, describe_device
 from triptych.core.errors import InputError
-from triptych.core.memory import OomRetry
+from triptych.core.memory import OomRetry, free_memory, readable
 from triptych.core.progress import Progress
 from triptych.style.data.images import read_image, write_image
 from triptych.style.data.missing import missing_reason, write_missing
 from triptych.style.network.fast import Precision, PreparedNetwork
-from triptych.style.network.memory import free_memory, readable
 from triptych.style.network.network import TransformationNetwork
 from triptych.style.network.network_files import load_network
 

@@ -4,6 +4,7 @@ Nothing is drawn from a running stream: a batch's images, crops, flips and noise
 the seed and the batch's number, so a resumed run sees what an unbroken one would have seen.
 """
 
+import contextlib
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,24 +23,24 @@ from triptych.core.memory import OomRetry, keep_freed_memory
 from triptych.core.stopping import Stop
 from triptych.core.training_loop import LoopSettings, TrainingLoop, all_finite, exploded
 from triptych.style.data.images import resize_to, to_bytes, write_image
+from triptych.style.data.shards import Shards
 from triptych.style.network.grain import REACH
 from triptych.style.network.network import TransformationNetwork
 from triptych.style.network.perceptual import TERMS, PerceptualLoss
 from triptych.style.network.training_data import (
-    Crops,
-    Prefetched,
     TrainingSettings,
     batch_styles,
     learning_rate,
+    prefetched,
 )
 
-COPY = 100.0
+WARM_UP_WEIGHT = 100.0
 """Weight of the mean square by which a copy errs, images in [0, 1], while a network warms up."""
 
 POLL = 10
 """Batches between two checks of losses and weights, which make a GPU wait."""
 
-OWN_RATE = 6.0
+NORM_RATE_FACTOR = 6.0
 """Factor of the learning rate for the norms of each style of a conditional network."""
 
 ADVICE = "Lower style.training.schedule.size or style.network.width, or train in bf16."
@@ -66,7 +67,7 @@ class Trained:
 def train(
     network: TransformationNetwork,
     loss: PerceptualLoss,
-    crops: Crops,
+    crops: Shards,
     settings: TrainingSettings,
     device: torch.device,
     checkpoint: Checkpoint,
@@ -100,9 +101,9 @@ def train(
     loop = TrainingLoop(run, loop_settings, checkpoint, lambda: stop.reason)
     if not loop.restore(device):
         run.start()
-    with Prefetched(crops, settings) as fetch:
+    with contextlib.closing(prefetched(crops, settings, run.done)) as batches:
         name = f"{settings.batch} x {settings.size} px"
-        loop.run(name, lambda: run.step(fetch(run.done)))
+        loop.run(name, lambda: run.step(next(batches)))
     return run.trained()
 
 
@@ -137,7 +138,7 @@ class TrainingRun:
         learnt = [pair for pair in network.named_parameters() if pair[1].requires_grad]
         shared = [value for name, value in learnt if name not in norms]
         apart = [value for name, value in learnt if name in norms]
-        rates = ((shared, 1.0), (apart, OWN_RATE))
+        rates = ((shared, 1.0), (apart, NORM_RATE_FACTOR))
         groups = [{"params": values, "times": times} for values, times in rates if values]
         self._adam = torch.optim.Adam(groups, settings.learning_rate, fused=True)
         self._scaler = torch.amp.GradScaler(device.type, enabled=settings.precision == "fp16")
@@ -195,7 +196,8 @@ class TrainingRun:
                 stylised = network(photographs, corners[part])
                 if self.done < self._settings.warm_up:
                     terms = {
-                        "content": COPY * self._loss.copy_error(photographs, stylised, part_styles)
+                        "content": WARM_UP_WEIGHT
+                        * self._loss.copy_error(photographs, stylised, part_styles)
                     }
                 else:
                     terms = self._loss.terms(photographs, stylised, part_styles)
@@ -253,7 +255,6 @@ class TrainingRun:
         return self.done - (int(self._history[-1]["batch"]) if self._history else 0)
 
     def _log(self) -> None:
-        """Append the means since the last row to the history."""
         means = (self._summed / self._since_log()).tolist()
         self._summed.zero_()
         self._tick()

@@ -1,32 +1,24 @@
 """Training data of a transformation network by batch, and the learning rate."""
 
 import functools
+import itertools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from triptych.core.device import keyed_generator
 from triptych.core.errors import InputError
+from triptych.style.data.shards import Shards
 
 CPU = torch.device("cpu")
 
 WARM_UP = 0.25
 """Share of a one-cycle schedule in which the learning rate rises."""
-
-
-class Crops(Protocol):
-    """Photographs of one size, such as `triptych.style.data.shards.Shards`."""
-
-    training: range
-    validation: range
-
-    def batch(self, indices: Iterable[int]) -> Tensor:
-        """uint8 [n, 3, S, S]"""
 
 
 @dataclass(frozen=True)
@@ -54,28 +46,17 @@ class TrainingSettings:
     warm_up: int = 0
 
 
-class Prefetched:
-    """Batches of `crops` by number; the next one is decoded while the network computes."""
-
-    def __init__(self, crops: Crops, settings: TrainingSettings) -> None:
-        self._load: Callable[[int], Tensor] = functools.partial(load_batch, crops, settings)
-        self._pool = ThreadPoolExecutor(1)
-        self._next: tuple[int, Any] = (-1, None)
-
-    def __enter__(self) -> "Prefetched":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._pool.shutdown(cancel_futures=True)
-
-    def __call__(self, number: int) -> Tensor:
-        ready, future = self._next
-        images = future.result() if ready == number else self._load(number)
-        self._next = (number + 1, self._pool.submit(self._load, number + 1))
-        return images
+def prefetched(crops: Shards, settings: TrainingSettings, first: int) -> Generator[Tensor]:
+    """Batches from number `first` on; the next one is decoded while the network computes."""
+    with ThreadPoolExecutor(1) as pool:
+        decoded = pool.submit(load_batch, crops, settings, first)
+        for number in itertools.count(first + 1):
+            images = decoded.result()
+            decoded = pool.submit(load_batch, crops, settings, number)
+            yield images
 
 
-def load_batch(crops: Crops, settings: TrainingSettings, number: int) -> Tensor:
+def load_batch(crops: Shards, settings: TrainingSettings, number: int) -> Tensor:
     """Batch number `number` (from 0), uint8 [batch, 3, size, size]: cut, flipped at random."""
     chosen = batch_indices(len(crops.training), settings.batch, settings.seed, number)
     images = crops.batch(crops.training[index] for index in chosen)

@@ -16,12 +16,12 @@ from triptych.core.memory import OomRetry
 from triptych.core.progress import Progress
 from triptych.style.data.backbone import PoolingKind, load_backbone
 from triptych.style.data.images import read_image, resize
+from triptych.style.data.shards import Shards
 from triptych.style.network.architecture import Architecture
 from triptych.style.network.network import TransformationNetwork
 from triptych.style.network.network_files import save_network
 from triptych.style.network.perceptual import LossSettings, PerceptualLoss
 from triptych.style.network.training import ADVICE, Trained
-from triptych.style.network.training_data import Crops
 
 Path = str | os.PathLike[str]
 
@@ -104,7 +104,7 @@ def select(
     trained: Trained,
     architecture: Architecture,
     loss: PerceptualLoss,
-    crops: Crops,
+    crops: Shards,
     batch: int,
     precision: str,
     device: torch.device,
@@ -134,7 +134,7 @@ def select(
 def validation_losses(
     network: TransformationNetwork,
     loss: PerceptualLoss,
-    crops: Crops,
+    crops: Shards,
     batch: int,
     precision: str,
     device: torch.device,

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from triptych.core.memory import OomRetry
+from triptych.style.data.architectures import Architecture
 from triptych.style.data.backbone import Backbone
 from triptych.style.data.images import resize_to
 from triptych.style.optimise.choices import Choices, load
@@ -109,12 +110,10 @@ class Optimisation:
 
     @property
     def done(self) -> int:
-        """Evaluations so far."""
         return self._course.evaluations
 
     @property
     def finished(self) -> bool:
-        """Whether nothing is left to do."""
         return self.done >= self._evaluations or not self._course.running
 
     @property
@@ -213,9 +212,7 @@ class Optimisation:
         """The images, their history, and how each ended."""
         course = self._course
         count = len(course.statuses)
-        history = pd.DataFrame(course.records, columns=list(HISTORY))
-        history = history.astype({"image": int, "evaluation": int})
-        history = history.sort_values(["image", "evaluation"], ignore_index=True)
+        history = history_of(course.records)
         done = history.groupby("image")["evaluation"].max()
         return Optimised(
             images=course.results.view(count, *self._shape).clamp(0, 1),
@@ -225,6 +222,13 @@ class Optimisation:
             evaluations_done=[int(done.get(image, 0)) for image in range(count)],
             seconds=course.seconds / count,
         )
+
+
+def history_of(records: Sequence[Sequence[float]]) -> pd.DataFrame:
+    """Rows of HISTORY as a table, an image after the other."""
+    history = pd.DataFrame(records, columns=list(HISTORY))
+    history = history.astype({"image": int, "evaluation": int})
+    return history.sort_values(["image", "evaluation"], ignore_index=True)
 
 
 def optimise(
@@ -258,3 +262,31 @@ def initial_images(
     # Drawn on the CPU, so that the noise, one for all, is the same on every device.
     noise = torch.rand(3, height, width, generator=torch.Generator().manual_seed(0))
     return torch.stack([noise] * len(contents)).to(contents[0])
+
+
+def images_at_once(
+    architecture: Architecture, choices: Choices, height: int, width: int, memory_bytes: float
+) -> int:
+    """Number of images that fit into the memory while they are optimised; at least one."""
+    network = network_bytes(architecture, choices, height, width)
+    image = network + state_bytes(choices, height, width)
+    return max(1, int(min(memory_bytes / image, 2**20)))
+
+
+def network_bytes(architecture: Architecture, choices: Choices, height: int, width: int) -> int:
+    """Bytes of an image's features.
+
+    Each convolution's and ReLU's output is kept for the backward pass, where the widest layer
+    stands a few more times.
+    """
+    rows, columns = (architecture.lengths(choices.layers, side) for side in (height, width))
+    layers = zip(architecture.convolutions.values(), rows, columns, strict=False)
+    numbers = [layer.outputs * height * width for layer, height, width in layers]
+    return 4 * (2 * sum(numbers) + 4 * max(numbers))
+
+
+def state_bytes(choices: Choices, height: int, width: int) -> int:
+    """Bytes of an image and of what its optimiser keeps of it."""
+    module = load("optimizers", choices.optimizer)
+    images = module.memory_images(choices) if hasattr(module, "memory_images") else 10
+    return 4 * images * 3 * height * width

@@ -22,7 +22,7 @@ class Terms:
 
     @property
     def total(self) -> Tensor:
-        """[N]."""
+        """Sum of the three terms, [N]."""
         return self.content + self.style + self.total_variation
 
 
@@ -98,13 +98,11 @@ class Objective:
         return values, values[3] * factor, gradients
 
     def keep(self, rows: Sequence[int]) -> None:
-        """Go on with these of the images only."""
         remaining = list(rows)
         self._contents = self._contents[remaining]
         self._style_targets = [targets[remaining] for targets in self._style_targets]
 
     def _content_target(self, image: Tensor) -> Tensor:
-        """The content layer of [1, 3, H, W]."""
         return self._features(image)[self._choices.content_layer].contiguous()
 
     def _painting_statistics(self, painting: Tensor) -> list[Tensor]:

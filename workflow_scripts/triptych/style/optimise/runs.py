@@ -18,14 +18,11 @@ from triptych.core.training_loop import LoopSettings, TrainingLoop
 from triptych.style.data.architectures import ARCHITECTURES
 from triptych.style.data.backbone import Backbone, load_backbone, normalised
 from triptych.style.data.images import read_image, resize
-from triptych.style.optimise.choices import Choices, preset
-from triptych.style.optimise.experiments import FROM_PRESET
-from triptych.style.optimise.gatys import FINISHED, HISTORY, Optimisation, Optimised
-from triptych.style.optimise.memory import images_at_once
+from triptych.style.optimise.choices import COLUMNS, FROM_PRESET, Choices, preset
+from triptych.style.optimise.gatys import FINISHED, HISTORY, Optimisation, Optimised, images_at_once
 from triptych.style.optimise.scales import (
     MARGIN,
     CoarseToFine,
-    Scale,
     equal_scales,
     in_colours,
     refining,
@@ -40,24 +37,9 @@ SAVE_EVERY_SECONDS = 60.0
 """Within a group; each finished group is saved as well."""
 
 RUN_COLUMNS = [
-    "experiment",
-    "run",
-    "content",
-    "painting",
-    "backbone",
-    "architecture",
-    "weights",
-    "preset",
-    "rates",
-    "optimizer",
-    "content_loss",
-    "style_loss",
-    "initialisation",
-    "size",
+    *COLUMNS,
     "height",
     "width",
-    "scales",
-    "evaluations",
     "status",
     "reason",
     "evaluations_done",
@@ -68,7 +50,6 @@ RUN_COLUMNS = [
     "total_loss_final",
     "relative_loss_final",
     "device",
-    "precision",
 ]
 """Columns of runs.csv; `run` tells runs apart that differ in another choice."""
 HISTORY_COLUMNS = ["experiment", "run", *HISTORY[1:]]
@@ -111,7 +92,7 @@ def run_experiment(
     checkpoint: Checkpoint,
     stop: Stop,
 ) -> OptimisedRuns:
-    """Optimise every row (`experiments.COLUMNS`) of one experiment, from `checkpoint` on.
+    """Optimise every row (`choices.COLUMNS`) of one experiment, from `checkpoint` on.
 
     Raises `Stopped` after saving when `stop` asks.
     """
@@ -156,7 +137,6 @@ class _Experiment:
 
     @property
     def evaluation_due(self) -> bool:
-        """Whether the current group has ended."""
         return self._going is not None and self._going[1].finished
 
     def step(self) -> None:
@@ -180,7 +160,10 @@ class _Experiment:
                 batches = self._inputs.calibration.split(8)
                 backbone = normalised(backbone, (batch.to(self._device) for batch in batches))
             self._backbones[key] = backbone
-        backbone, through = self._backbones[key], scales_of(first)
+        backbone, through = (
+            self._backbones[key],
+            equal_scales(first["scales"], first["evaluations"]),
+        )
         if len(through) == 1:
             return group, Optimisation(
                 group.contents,
@@ -273,11 +256,6 @@ def grouped(
     return groups
 
 
-def scales_of(row: Mapping[str, Any]) -> list[Scale]:
-    """The scales that a row goes through, coarse to fine."""
-    return equal_scales(row["scales"], row["evaluations"])
-
-
 def usable_memory(device: torch.device, granted_mb: float | None) -> float:
     """Bytes that a batch may take: most of a GPU, or a quarter of what a job on a CPU was granted,
     which gains little from larger batches."""
@@ -295,7 +273,9 @@ def _record(
         history = result.history.loc[result.history["image"] == number]
         status, reason = result.statuses[number], result.reasons[number]
         # A stopped image is the best of the last scale, whose losses are the only ones of its size.
-        coarser = row["evaluations"] - scales_of(row)[-1].evaluations
+        coarser = (
+            row["evaluations"] - equal_scales(row["scales"], row["evaluations"])[-1].evaluations
+        )
         ends = history[history["evaluation"] > coarser]
         totals = ends["total"].fillna(math.inf).tolist()
         last = ends.iloc[-1 if status == FINISHED else totals.index(min(totals))]

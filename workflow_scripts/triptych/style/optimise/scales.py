@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import pandas as pd
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -19,7 +18,7 @@ from triptych.style.data.colours import in_colours_of, with_moments_of
 from triptych.style.data.image_files import shape_along
 from triptych.style.data.images import enlarged, resize, resize_to
 from triptych.style.optimise.choices import Choices, methods
-from triptych.style.optimise.gatys import HISTORY, Optimisation, Optimised
+from triptych.style.optimise.gatys import HISTORY, Optimisation, Optimised, history_of
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,6 @@ class Scale:
     evaluations: int
 
     def shape(self, height: int, width: int) -> tuple[int, int]:
-        """Sides of an image which is `height` x `width` in full."""
         return shape_along(height, width, max(1, round(self.size * min(height, width))))
 
 
@@ -125,12 +123,10 @@ class CoarseToFine:
 
     @property
     def evaluations(self) -> int:
-        """Evaluations of each image in all."""
         return sum(scale.evaluations for scale in self.scales)
 
     @property
     def done(self) -> int:
-        """Evaluations so far."""
         before = sum(scale.evaluations for scale in self.scales[: self._number])
         return before + (self._going.done if self._going else 0)
 
@@ -142,7 +138,6 @@ class CoarseToFine:
         return self._detailed if self._finished is None else self._finished
 
     def step(self) -> None:
-        """Evaluate every image once."""
         if self._going is None:
             self._going = self._begun()
         self._going.advance()
@@ -176,12 +171,10 @@ class CoarseToFine:
 
     @property
     def finished(self) -> bool:
-        """Whether nothing is left to do."""
         return self.evaluation_due and self._number == len(self.scales) - 1
 
     @property
     def evaluation_due(self) -> bool:
-        """Whether the current scale has ended."""
         return self._going is not None and self._going.finished
 
     def evaluate(self) -> bool:
@@ -210,9 +203,7 @@ class CoarseToFine:
         """The images of the last scale, how they ended there, and the history of all scales."""
         assert self._going is not None
         result = self._going.result()
-        history = pd.DataFrame(self._history(result), columns=list(HISTORY))
-        history = history.astype({"image": int, "evaluation": int})
-        history = history.sort_values(["image", "evaluation"], ignore_index=True)
+        history = history_of(self._history(result))
         return replace(
             result,
             history=history,
@@ -221,7 +212,6 @@ class CoarseToFine:
         )
 
     def check_divergence(self) -> str:
-        """Never, since no batch diverges as a whole."""
         return ""
 
     def state(self) -> dict[str, Any]:

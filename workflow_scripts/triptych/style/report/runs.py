@@ -7,6 +7,7 @@ import pandas as pd
 
 from triptych.report.palette import label
 from triptych.report.tables import with_cells
+from triptych.style.optimise import choices
 from triptych.style.report.labels import (
     ARCHITECTURE_LABELS,
     MEASURE_LABELS,
@@ -17,22 +18,7 @@ from triptych.style.report.labels import (
 Row = Mapping[Any, Any]
 """A row of a frame, by column."""
 
-DESCRIBED = [
-    "content",
-    "painting",
-    "backbone",
-    "architecture",
-    "weights",
-    "preset",
-    "rates",
-    "optimizer",
-    "content_loss",
-    "style_loss",
-    "initialisation",
-    "size",
-    "scales",
-    "status",
-]
+DESCRIBED = [*choices.DESCRIBED, "status"]
 UNITS = {
     "relative_loss_final": "relative to the first total loss",
     "seconds": "seconds",

@@ -31,7 +31,6 @@ class Flow:
 
     def warp(self, previous: np.ndarray) -> np.ndarray:
         """The previous frame, [H, W] or [H, W, C], moved to where its parts are now."""
-
         across, down = _positions(self.offsets)
         return cv2.remap(previous, across, down, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
 
@@ -85,7 +84,6 @@ def flow_between(previous: np.ndarray, present: np.ndarray) -> Flow:
 
     Trusted is what returns to its place, where the flow is smooth: Ruder et al., equations 4 and 5.
     """
-
     # OpenCV's type hints deny that the flow to start from may be left out.
     method: Any = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_MEDIUM)
     before, now = (cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY) for frame in (previous, present))
@@ -111,7 +109,6 @@ def _positions(offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def limited(frame: np.ndarray) -> np.ndarray:
     """The frame [H, W, 3], averaged down to LONGEST_SIDE where it is larger."""
-
     scale = LONGEST_SIDE / max(frame.shape[:2])
     if scale >= 1:
         return frame
@@ -122,7 +119,6 @@ def limited(frame: np.ndarray) -> np.ndarray:
 @contextmanager
 def on_one_thread() -> Iterator[None]:
     """OpenCV on one thread: its flow's stripes, and with them its result, follow their number."""
-
     threads = cv2.getNumThreads()
     cv2.setNumThreads(1)
     try:

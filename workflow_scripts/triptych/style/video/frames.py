@@ -15,12 +15,7 @@ from av.video.frame import VideoFrame
 from av.video.reformatter import ColorRange
 
 from triptych.style.video.info import VideoInfo, unreadable
-from triptych.style.video.packets import (
-    decoded_frames,
-    open_video,
-    orientation,
-    picture_streams,
-)
+from triptych.style.video.packets import decoded_frames, open_video, orientation, picture_streams
 
 UNSPECIFIED = 2
 """The number of ITU-T H.273 for a colour matrix that a film doesn't tell."""
@@ -39,7 +34,6 @@ def read_frames(info: VideoInfo) -> Iterator[tuple[np.ndarray, int]]:
     A frame that cannot be decoded is left out. One of another shape, as where a recorded call is
     turned, is fitted into the film's, with black beside it. Raises InputError when none can.
     """
-
     number = -1
     graphs: dict[Kind, Graph] = {}
     with open_video(info.path) as container:
@@ -64,7 +58,6 @@ def _graph(frame: VideoFrame, kind: Kind, info: VideoInfo, aspect: Fraction) -> 
 
     aspect: of a pixel of the first frame, by which others are fitted
     """
-
     matrix, limited_grey, turned, across, down = kind
     width, height = (info.height, info.width) if turned else (info.width, info.height)
     smaller = f"min({width}*{aspect}/(iw*sar),{height}/ih)"
@@ -95,7 +88,6 @@ def _graph(frame: VideoFrame, kind: Kind, info: VideoInfo, aspect: Fraction) -> 
 
 def _colours(frame: VideoFrame) -> tuple[str, bool]:
     """FFmpeg's name of a frame's colour matrix, and whether it is grey in limited range."""
-
     large = frame.width > STANDARD_WIDTH or frame.height > STANDARD_LINES
     untagged = frame.colorspace == UNSPECIFIED and not frame.format.is_rgb
     limited = frame.color_range == ColorRange.MPEG

@@ -15,6 +15,7 @@ from av.video.stream import VideoStream
 
 from triptych.core.errors import InputError, reason
 from triptych.core.files import not_a_file
+from triptych.style.data.sample_values import HDR
 from triptych.style.video.packets import (
     audio_streams,
     decoded_frames,
@@ -28,9 +29,6 @@ logger = logging.getLogger(__name__)
 
 FINEST_TICK = 10_000
 """Ticks a second, at least, in which the times of an even video are written."""
-
-HDR = {16: "PQ", 18: "HLG"}
-"""Curves of high dynamic range, by their numbers in H.273."""
 
 LARGEST_DENOMINATOR = 100_000
 """Of a mean rate, since containers keep both parts in 32 bits."""
@@ -85,7 +83,6 @@ def probe(path: str | Path) -> VideoInfo:
 
     Raises InputError for a file that isn't there, isn't a video, or has no frame that can be read.
     """
-
     path = Path(path)
     if odd := not_a_file(path):
         raise InputError(f"{path} is {odd}")
@@ -157,7 +154,6 @@ class _Listed:
     """
 
     def __init__(self, container: InputContainer, stream: VideoStream) -> None:
-
         self.tick = stream.time_base or Fraction(1)
         self.rates = [rate for rate in (stream.average_rate, stream.base_rate) if rate]
         self.pixel_aspect = stream.sample_aspect_ratio or Fraction(1)

@@ -38,7 +38,6 @@ LONGEST_PAUSE_SECONDS = {"mpeg": 10.0, "mpegts": 10.0, "": 6 * 3600.0}
 @contextmanager
 def open_video(path: str | Path) -> Iterator[InputContainer]:
     """A video file, open for reading, whatever its name: its content says what it is."""
-
     with open(path, "rb") as stream:
         options = {
             "format_whitelist": FILM_FORMATS,
@@ -52,7 +51,6 @@ def open_video(path: str | Path) -> Iterator[InputContainer]:
 
 def holds_film(path: str | Path) -> bool:
     """Whether a file's content is a film; a sound's cover picture is none."""
-
     try:
         with open_video(path) as container:
             return bool(picture_streams(container))
@@ -78,7 +76,6 @@ def film_packets(container: InputContainer) -> Iterator[Packet]:
     Where a clock jumps, as where recordings were joined, what follows is moved to where its own
     stream ends, or all that came before if one of them is much longer.
     """
-
     pause = LONGEST_PAUSE_SECONDS.get(container.format.name, LONGEST_PAUSE_SECONDS[""])
     decoding: dict[int, float] = {}  # seconds of the last packet, by stream
     ends: dict[int, float] = {}
@@ -108,7 +105,6 @@ def film_packets(container: InputContainer) -> Iterator[Packet]:
 
 def decoded_frames(container: InputContainer) -> Iterator[VideoFrame]:
     """The frames of the first picture stream that can be decoded, in the order of showing."""
-
     stream = picture_streams(container)[0]
     stream.thread_type = "AUTO"
     packets = (one for one in film_packets(container) if one.stream_index == stream.index)

@@ -86,7 +86,6 @@ def sound_from(frames: Iterable[AudioFrame], rate: int, layout: str) -> SoundMak
 
 def _tried(path: Path, origin: Fraction) -> tuple[set[int], set[int]]:
     """Indices of the streams that an mp4 takes as they are, and of those that can be decoded."""
-
     trials: dict[int, tuple[OutputContainer, Any]] = {}
     refused: set[int] = set()
     decodable: set[int] = set()
@@ -143,7 +142,6 @@ class _Encoder:
     """Encodes decoded audio of any kind as AAC; FFmpeg's filters keep its clock and fill pauses."""
 
     def __init__(self, target: Any, origin: Fraction) -> None:
-
         self._target, self._origin = target, origin
         self._graph: Graph | None = None
         self._kind: tuple[str, int, str] | None = None
@@ -204,7 +202,6 @@ def _copied_or_encoded(
     encoders: dict[int, _Encoder],
     origin: Fraction,
 ) -> Sound:
-
     with opened:
         try:
             for packet in film_packets(source):

@@ -47,7 +47,6 @@ def network_stylist(
 
     precision: a name, or "auto", checked on the first frame.
     """
-
     network = network.to(device).eval()
     ready: list[PreparedNetwork] = []  # once the first frame has been seen
 
@@ -143,7 +142,6 @@ def _run(
     batch: int,
     watch: Callable[[np.ndarray, np.ndarray], None] | None,
 ) -> int:
-    """Read, stylise and write; the number of frames written."""
     written: list[int] = []
     with writer, Progress("stylised", info.frames, "frames") as progress:
 
@@ -167,18 +165,20 @@ def properties(files: Mapping[str, str | Path]) -> pd.DataFrame:
     for name, path in files.items():
         info = probe(path)
         codec, seconds = info.sound or ("", None)
-        frames, variable = sum(1 for _ in read_frames(info)), str(info.variable).lower()
-        picture = (name, float(info.fps), frames, info.width, info.height)
-        heard = None if seconds is None else round(seconds, 6)
-        lasts = (round(float(info.duration), 6), variable, codec, heard, info.frames_stated)
-        rows.append((*picture, *lasts))
-    return pd.DataFrame(rows, columns=PROPERTIES)
-
-
-PROPERTIES = [
-    *("file", "frames_per_second", "frames", "width", "height", "duration_seconds"),
-    *("variable_frame_times", "audio_codec", "audio_seconds", "frames_stated"),
-]
+        row = {
+            "file": name,
+            "frames_per_second": float(info.fps),
+            "frames": sum(1 for _ in read_frames(info)),
+            "width": info.width,
+            "height": info.height,
+            "duration_seconds": round(float(info.duration), 6),
+            "variable_frame_times": str(info.variable).lower(),
+            "audio_codec": codec,
+            "audio_seconds": None if seconds is None else round(seconds, 6),
+            "frames_stated": info.frames_stated,
+        }
+        rows.append(row)
+    return pd.DataFrame(rows)
 
 
 def frame_speeds(

@@ -47,8 +47,7 @@ class VideoWriter:
         sound: SoundMaker | None = None,
         tags: Mapping[str, str] | None = None,
     ) -> None:
-
-        self._height, self._width = size
+        height, width = size
         self._time_base = time_base
         # B-frames would make an mp4 count its duration by decoding times, which is wrong by some
         # frames when their times vary.
@@ -62,10 +61,10 @@ class VideoWriter:
             self._file.metadata.setdefault("location", place)
         self._stream: Any = self._file.add_stream("libx264", rate=fps, options=settings)
         context = self._stream.codec_context
-        context.width, context.height = self._width, self._height
+        context.width, context.height = width, height
         context.sample_aspect_ratio = pixel_aspect
         self._stream.time_base = context.time_base = time_base
-        even = self._width % 2 == 0 and self._height % 2 == 0
+        even = width % 2 == 0 and height % 2 == 0
         context.pix_fmt = "yuv420p" if even else "yuv444p"
         context.colorspace = context.color_primaries = context.color_trc = BT709
         context.color_range = LIMITED_RANGE
@@ -73,8 +72,8 @@ class VideoWriter:
             logger.warning(
                 "%dx%d has an odd side: the video is written as 4:4:4, which some players don't "
                 "show",
-                self._width,
-                self._height,
+                width,
+                height,
             )
         self._sound = _unfailing(sound(self._file)) if sound else iter(())
         self._next_sound = next(self._sound, None)
@@ -88,12 +87,6 @@ class VideoWriter:
 
     def write(self, frame: np.ndarray, start: int) -> None:
         """Show `frame`, uint8 [H, W, 3] RGB, from `start` ticks on. Starts must rise."""
-
-        if frame.shape != (self._height, self._width, 3) or frame.dtype != np.uint8:
-            raise ValueError(
-                f"a frame of {frame.dtype} {list(frame.shape)} for a video of "
-                f"uint8 {[self._height, self._width, 3]}"
-            )
         picture = av.VideoFrame.from_ndarray(np.ascontiguousarray(frame), format="rgb24")
         picture = picture.reformat(
             format=self._stream.codec_context.pix_fmt,

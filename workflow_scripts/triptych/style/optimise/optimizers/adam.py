@@ -18,7 +18,6 @@ TUNED = {"learning_rate": 0.03}
 
 
 def optimizer(rows: Tensor, choices: Choices) -> RowOptimizer:
-    """Adam at the chosen learning rate."""
     return RowAdam(rows, choices.learning_rate)
 
 

@@ -27,8 +27,12 @@ TAKEN_BACK = 0.1
 
 
 def optimizer(rows: Tensor, choices: Choices) -> RowOptimizer:
-    """L-BFGS at the chosen learning rate, history and reach."""
     return BatchedLbfgs(rows, choices.learning_rate, choices.history, choices.reach)
+
+
+def memory_images(choices: Choices) -> int:
+    """Memory of an image while it is optimised, in images."""
+    return 2 * choices.history + 8
 
 
 @dataclass(eq=False)

@@ -16,7 +16,6 @@ TUNED = {"learning_rate": 0.01, "momentum": 0.9, "normalised_gradient": True}
 
 
 def optimizer(rows: Tensor, choices: Choices) -> RowOptimizer:
-    """SGD at the chosen learning rate and momentum."""
     return RowSgd(rows, choices.learning_rate, choices.momentum, choices.normalised_gradient)
 
 
