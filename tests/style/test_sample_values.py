@@ -92,9 +92,12 @@ def test_colours_that_are_neither_grey_nor_rgb_and_nan_are_refused():
         open_image(tiff(np.full((4, 4, 3), np.nan, "f4"), "rgb"))
 
 
-def png(pixels: np.ndarray, *chunks: tuple[bytes, bytes]) -> bytes:
-    """A PNG of uint8 or uint16 [H, W] or [H, W, 3], with chunks before its pixels."""
-    depth, colour = 8 * pixels.itemsize, 2 if pixels.ndim == 3 else 0
+def png(pixels: np.ndarray, *chunks: tuple[bytes, bytes], depth: int = 0) -> bytes:
+    """A PNG of uint8 or uint16 [H, W] or [H, W, 3], with chunks before its pixels.
+
+    depth: bits of a number, if they are others than of `pixels`: rows are packed already
+    """
+    depth, colour = depth or 8 * pixels.itemsize, 2 if pixels.ndim == 3 else 0
     head = struct.pack(">IIBBBBB", *pixels.shape[1::-1], depth, colour, 0, 0, 0)
     rows = b"".join(b"\0" + row.astype(f">u{pixels.itemsize}").tobytes() for row in pixels)
     whole = [(b"IHDR", head), *chunks, (b"IDAT", zlib.compress(rows)), (b"IEND", b"")]
@@ -102,6 +105,37 @@ def png(pixels: np.ndarray, *chunks: tuple[bytes, bytes]) -> bytes:
         struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
         for name, data in whole
     )
+
+
+@pytest.mark.parametrize(
+    ("pixels", "key", "depth"),
+    [
+        ([[0, 255]], [0], 1),
+        ([[0, 85, 170, 255]], [1], 2),
+        ([[17 * level for level in range(16)]], [5], 4),
+        ([[0, 7, 9]], [7], 8),
+        ([[0, 257, 900]], [257], 16),
+        ([[[10, 20, 30], [200, 0, 0]]], [10, 20, 30], 8),
+        ([[[0x0A0B, 0x1415, 0x1E1F], [0xC800, 0, 0]]], [0x0A0B, 0x1415, 0x1E1F], 16),
+    ],
+)
+def test_a_colour_that_a_png_makes_transparent_is_so_at_any_depth(pixels, key, depth):
+    whole = np.array(pixels, np.uint16 if depth == 16 else np.uint8)
+    top = 2**depth - 1
+    stored = whole
+    if depth < 8:
+        bits = np.unpackbits((whole[0] // (255 // top))[:, None], axis=1)[:, 8 - depth :]
+        stored = np.packbits(bits)[None]
+    content = png(stored, (b"tRNS", struct.pack(f">{len(key)}H", *key)), depth=depth)
+    content = content[:16] + struct.pack(">I", whole.shape[1]) + content[20:]  # its width
+    head = content[12:29]
+    content = content[:29] + struct.pack(">I", zlib.crc32(head)) + content[33:]
+    rgb, alpha = planes(open_image(content))
+    scaled_key = np.array(key) * 255 // top if depth < 8 else np.array(key)
+    transparent = whole[0] == scaled_key if whole.ndim == 2 else (whole[0] == key).all(-1)
+    assert alpha[0, 0].tolist() == (~transparent).astype(float).tolist()
+    shown = whole[0, -1] / (top if depth > 8 else 255)
+    np.testing.assert_allclose(rgb[:, 0, -1], np.broadcast_to(shown, 3), atol=1 / 255)
 
 
 def gama(value: float) -> tuple[bytes, bytes]:
@@ -112,8 +146,8 @@ def chrm(*numbers: float) -> tuple[bytes, bytes]:
     return b"cHRM", struct.pack(">8I", *(round(1e5 * number) for number in numbers))
 
 
-def cicp(primaries: int, curve: int) -> tuple[bytes, bytes]:
-    return b"cICP", bytes([primaries, curve, 0, 1])
+def cicp(primaries: int, curve: int, full: int = 1) -> tuple[bytes, bytes]:
+    return b"cICP", bytes([primaries, curve, 0, full])
 
 
 PLAIN = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
@@ -130,6 +164,7 @@ ENCODINGS = {  # of RED; by cICP as FFmpeg's zscale gives it (npl=203), Adobe RG
     "cICP before gAMA": ([cicp(12, 13), gama(1)], (217, 42, 52)),
     "cICP before a profile": ([cicp(1, 8), ICCP], (229, 133, 133)),
     "cICP sRGB": ([cicp(1, 13)], RED),
+    "cICP of narrow range": ([cicp(1, 13, 0)], (214, 51, 51)),
     "cICP PQ": ([cicp(9, 16)], (255, 0, 0)),
     "cICP HLG": ([cicp(9, 18)], (255, 0, 38)),
     "cICP unknown": ([cicp(1, 77)], RED),
@@ -174,6 +209,11 @@ def test_pgm_and_jpeg_2000_count_by_the_depth_of_their_header(share):
     colours = np.kron(share * COLOURS, np.ones((8, 8, 1)))  # of which Pillow turns white black
     content = cv2.imencode(".jp2", coded(colours, 65535, "u2")[..., ::-1])[1].tobytes()
     np.testing.assert_allclose(found(content), colours, atol=1.1 / 255)
+
+
+def test_a_float_map_in_colour_is_read():
+    pfm = b"PF\n8 6\n-1.0\n" + COLOURS[::-1].astype("<f4").tobytes()
+    np.testing.assert_allclose(found(pfm), COLOURS, atol=0.6 / 255)
 
 
 def jpeg(**options: object) -> bytes:

@@ -130,9 +130,11 @@ def read_data(
     datasets = dataset_of(captions)
     if plan.trained["audiocaps_captions"] == "first":
         datasets = datasets[(datasets != "audiocaps") | ~captions.duplicated()]
+    recordings: dict[Any, int] = available.groupby([counts["dataset"], splits]).sum().to_dict()
+    lines: dict[Any, int] = datasets.value_counts().to_dict()
     return Data(
-        recordings=available.groupby([counts["dataset"], splits]).sum().to_dict(),
-        captions=datasets.value_counts().to_dict(),
+        recordings=recordings,
+        captions=lines,
         new=int(new.str.startswith(f"clotho/{DEVELOPMENT}/").sum()),
         leaked=int(counts["leaked"].sum()),
         backend=usage["backend"],

@@ -20,6 +20,7 @@ from triptych.style.data.sample_values import (
     bytes_of,
     check_pixels,
     in_srgb,
+    pfm_image,
     tiff_image,
 )
 from triptych.style.metadata import details_of, save_options
@@ -72,8 +73,8 @@ ANIMATED = {"GIF", "WEBP", "PNG", "AVIF", "TIFF"}
 SUBFILE_TYPE = 254
 """TIFF's tag NewSubfileType."""
 
-TIFF = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
-"""First bytes of TIFF, which Pillow reads in part."""
+BEGINNINGS = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+", b"PF\n", b"PF\r", b"PF ")
+"""First bytes of TIFF and of portable float maps in colour, which Pillow reads in part."""
 
 JPEG_END = b"\xff\xd9"
 
@@ -132,7 +133,7 @@ def is_image(path: Path) -> bool:
     try:
         with path.open("rb") as stream:
             start = stream.read(12)
-            if (start[4:8] == b"ftyp" and start[8:12] in HEIF) or start.startswith(TIFF):
+            if (start[4:8] == b"ftyp" and start[8:12] in HEIF) or start.startswith(BEGINNINGS):
                 return True
             stream.seek(0)
             Image.open(stream, formats=READ).close()
@@ -202,9 +203,11 @@ def _decoded(stream: BinaryIO, what: str, at_least: int | None, shorter: int | N
             return _finished(image, stream, what, at_least, shorter)
     except Image.UnidentifiedImageError:
         stream.seek(0)
-        if stream.read(4) not in TIFF:
+        start = stream.read(4)
+        if not start.startswith(BEGINNINGS):
             raise
-        return _upright(tiff_image(stream, what), what)
+        read = pfm_image if start.startswith(b"PF") else tiff_image
+        return _upright(read(stream, what), what)
     except OSError:
         whole = _with_end(stream)
         if whole is None:

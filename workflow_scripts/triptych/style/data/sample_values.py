@@ -107,18 +107,23 @@ class Encoding:
 
     linear: the transfer curve's inverse, from numbers to light in which 1 is white
     primaries: x and y of white, red, green and blue
+    narrow: whether 16 of 255 is black and 235 white
     """
 
     linear: Curve = srgb_to_linear
     primaries: tuple[float, ...] = SRGB
+    narrow: bool = False
 
     @property
     def plain(self) -> bool:
         """Whether numbers are sRGB's as they are."""
-        return self.linear is srgb_to_linear and np.allclose(self.primaries, SRGB, atol=2e-3)
+        near = np.allclose(self.primaries, SRGB, atol=2e-3)
+        return self.linear is srgb_to_linear and near and not self.narrow
 
     def to_srgb(self, values: Values) -> Values:
         """Values [H, W] or [H, W, 3] in sRGB, clipped to [0, 1]."""
+        if self.narrow:
+            values = np.clip((255 * values - 16) / 219, 0, 1)
         light = self.linear(values)
         if values.ndim == 3:
             adapted = np.linalg.inv(_to_xyz(SRGB)) @ _to_xyz(self.primaries)
@@ -170,15 +175,15 @@ def _orientation(image: Image.Image) -> int:
         return 1
 
 
-def _code_points(image: Image.Image, stream: BinaryIO) -> tuple[int, int] | None:
-    """Primaries and transfer curve by number of H.273."""
+def _code_points(image: Image.Image, stream: BinaryIO) -> tuple[int, int, bool] | None:
+    """Primaries, transfer curve and narrow range (which decoders of AVIF undo) by H.273."""
     if image.format == "PNG" and len(chunk := _png_chunk(stream, b"cICP")) == 4:
-        return chunk[0], chunk[1]
+        return chunk[0], chunk[1], chunk[3] == 0
     if image.format == "AVIF":
         stream.seek(0)
         head = stream.read().partition(b"mdat")[0]
         if found := re.search(rb"colrnclx\0(.)\0(.)", head, re.DOTALL):
-            return found[1][0], found[2][0]
+            return found[1][0], found[2][0], False
     return None
 
 
@@ -193,8 +198,8 @@ def _png_chunk(stream: BinaryIO, name: bytes) -> bytes:
     return b""
 
 
-def _of_code_points(numbers: tuple[int, int], what: str) -> Encoding | None:
-    primaries, transfer = numbers
+def _of_code_points(numbers: tuple[int, int, bool], what: str) -> Encoding | None:
+    primaries, transfer, narrow = numbers
     if primaries not in PRIMARIES or transfer not in CURVES:
         logger.warning(
             "%s: its primaries %d and transfer curve %d (ITU-T H.273) are not known here; its "
@@ -211,7 +216,7 @@ def _of_code_points(numbers: tuple[int, int], what: str) -> Encoding | None:
             HDR[transfer],
             WHITE_LIGHT,
         )
-    return Encoding(CURVES[transfer], PRIMARIES[primaries])
+    return Encoding(CURVES[transfer], PRIMARIES[primaries], narrow)
 
 
 def _of_chunks(info: Mapping[Any, Any], what: str) -> Encoding | None:
@@ -236,6 +241,8 @@ def in_srgb(image: Image.Image, stream: BinaryIO, what: str) -> Image.Image:
     Grey of more than 8 bits becomes Pillow's mode F in [0, 1]. `stream` is the file. Raises
     InputError for numbers that aren't finite.
     """
+    if image.format == "PNG":
+        _scale_key(image, _png_chunk(stream, b"IHDR")[8])
     encoding = encoding_of(image, stream, what)
     if image.format == "TIFF" and not _pillow_reads(image):
         return tiff_image(stream, what)
@@ -250,6 +257,16 @@ def in_srgb(image: Image.Image, stream: BinaryIO, what: str) -> Image.Image:
     else:
         return _converted(image, encoding)
     return _picture(values, image.info, _orientation(image), encoding)
+
+
+def _scale_key(image: Image.Image, depth: int) -> None:
+    """Scale the colour that a PNG makes transparent as Pillow scales the PNG's numbers to 8 bits:
+    those of 2 or 4 bits, and of 16 in colour."""
+    key = image.info.get("transparency")
+    if isinstance(key, int) and depth < 8 and image.mode == "L":
+        image.info["transparency"] = key * 255 // (2**depth - 1)
+    elif isinstance(key, tuple) and depth == 16:
+        image.info["transparency"] = tuple(value >> 8 for value in key)
 
 
 def _jpeg2000_depth(stream: BinaryIO) -> int:
@@ -399,6 +416,13 @@ def tiff_image(stream: BinaryIO, what: str) -> Image.Image:
     info = {"icc_profile": tags[34675]} if 34675 in tags else {}
     whole = picture[..., 0] if picture.shape[2] == 1 else picture
     return _picture(whole, info, orientation)
+
+
+def pfm_image(stream: BinaryIO, what: str) -> Image.Image:
+    """A portable float map in colour."""
+    values = _by_opencv(stream)
+    check_pixels(values.shape[1], values.shape[0], what)
+    return _picture(scaled(values, 32, what), {}, 1)
 
 
 def check_pixels(width: int, height: int, what: str, most: int = MOST_PIXELS) -> None:
