@@ -28,8 +28,8 @@ from triptych.apps.plan import Cost, planned_run, read_costs, wall_seconds  # no
 from triptych.core.config import read_config  # noqa: E402
 from triptych.report.claims import DECIDES, WITH_SUBSTITUTES  # noqa: E402
 from triptych.scale import FILES, REHEARSAL  # noqa: E402
+from triptych.studies import NAMES, predictions  # noqa: E402
 from triptych.studies import claims as claims_of_studies  # noqa: E402
-from triptych.studies import predictions  # noqa: E402
 
 PAGES = (
     *(ROOT / name for name in ("README.md", "Makefile")),
@@ -69,7 +69,6 @@ GROUPS = {
     },
 }
 """Rules that the diagram names; those of *_inputs.smk and *_report.smk are two nodes more."""
-TITLES = {"style": "Style transfer", "audio": "Audio retrieval", "rl": "Offline RL"}
 
 
 @cache
@@ -205,7 +204,7 @@ def workflow() -> str:
     edges = _edges(jobs, node, kept | {"report"})
     lines = ["```mermaid", "flowchart LR"]
     for study, nodes in text.items():
-        lines += [f"  subgraph {study}[{TITLES[study]}]", *nodes, "  end"]
+        lines += [f"  subgraph {study}[{NAMES[study]}]", *nodes, "  end"]
     lines += ['  report["claims.csv, report.html, manifest.json"]']
     return "\n".join([*lines, *(f"  {one} --> {other}" for one, other in edges), "```"])
 

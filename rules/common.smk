@@ -62,8 +62,6 @@ CORES = workflow.global_resources["_cores"].value or os.cpu_count()
 PRODUCTS = {}
 # Files on the page that no product is: by study and kind, such as "style_films".
 ON_PAGE = {}
-# Title and files of products of the old rules, until the last of these is gone.
-TARGETS = {}
 # Entries of resources/sources.yaml that a target downloads.
 ASKED = {name: study.downloads for name, study in STUDIES.items()}
 
@@ -217,7 +215,9 @@ def table(name, params={}, priority=0, env="report", threads=1, gpu=0, **inputs)
 
 def summary(name, params={}, priority=0, **inputs):
     """Declare a study's part of the page's first screen: html."""
-    shape = shipped(f"{TEMPLATES}/summary.html.j2")
+    shape = [
+        shipped(f"{TEMPLATES}/{part}") for part in ("summary.html.j2", "bars.html.j2")
+    ]
     product(summary_files, name, params, priority, {**inputs, "shape": shape})
 
 
@@ -234,19 +234,6 @@ def products_of(study):
 def products(study):
     """The files of all products of a study: an input function, since rules declare them later."""
     return lambda wildcards: products_of(study)
-
-
-def old_figure(name, product, shows, files=figure_files):
-    """A figure's files as outputs of a rule of several products."""
-    TARGETS[name] = f"{product}: {shows}.", files(name)
-    labels = {"product": product, "shows": shows}
-    first, *others = files(name)
-    return [report(first, category=NAMES[name.split("_")[0]], labels=labels), *others]
-
-
-def old_table(name, product, shows):
-    """A table's files as outputs of a rule of several products."""
-    return old_figure(name, product, shows, table_files)
 
 
 def lacked(wildcards):

@@ -4,8 +4,12 @@ from snakemake.logging import logger
 
 from triptych.planning import results_of_elsewhere
 
-PAGE_TEMPLATES = [f"{part}.html.j2" for part in ("page", "bars", "figure", "film")] + [
-    "style.css"
+PAGE_TEMPLATES = [
+    "page.html.j2",
+    "bars.html.j2",
+    "figure.html.j2",
+    "film.html.j2",
+    "style.css",
 ]
 
 
@@ -49,19 +53,6 @@ for _name, _product in PRODUCTS.items():
             "../workflow_scripts/{params.script}"
 
     getattr(rules, _name).rule.docstring = _product["params"]["title"]
-
-
-# What is drawn together with others is a target all the same.
-for _name, (_title, _files) in TARGETS.items():
-    if not rules.has(_name):
-
-        rule:
-            name:
-                _name
-            input:
-                _files,
-
-        getattr(rules, _name).rule.docstring = _title
 
 
 rule report_inputs:
@@ -122,7 +113,9 @@ for _name in STUDIES:
         script:
             "../workflow_scripts/{params.script}"
 
-    getattr(rules, f"{_name}_claims").rule.docstring = "Verdicts on one paper's claims."
+    getattr(rules, f"{_name}_claims").rule.docstring = (
+        f"Verdicts on claims: results/claims/{_name}.csv."
+    )
 
 
 rule report_claims:
@@ -132,7 +125,6 @@ rule report_claims:
     output:
         report(
             "results/claims.csv",
-            caption="../resources/captions/report_claims.rst",
             category="Claims",
             labels={"product": "Claims", "shows": "verdict on each"},
         ),

@@ -15,7 +15,6 @@ rule style:
 
 TRAINING = STYLE.config["training"]
 FILM = STYLE.config["video"]
-SHOWN = STYLE.config["stylised"]["contents"][0]
 PHOTOGRAPHS_CUT = [f"{CROPS}/crops.bin", f"{CROPS}/index.csv"]
 
 
@@ -63,7 +62,7 @@ rule style_train:
         index=f"{CROPS}/index.csv",
         paintings=paintings_learnt,
         backbone=module_input(lambda w: STYLE.backbone("loss")),
-        content=ancient(f"results/style/contents/{SHOWN}.png"),  # painted, not learnt from
+        content=ancient(f"results/style/contents/{CONTENTS[0]}.png"),  # painted, not learnt from
         initial=module_input(
             expand(
                 "resources/style/networks/{name}.safetensors",

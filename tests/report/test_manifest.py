@@ -184,3 +184,11 @@ def test_where_no_commit_is_known_the_manifest_says_why(run, commit, tmp_path, m
     assert {record["commit"] for record in (damaged, none, inside, without)} == {None}
     reasons = [record["why_no_commit"] for record in (damaged, none, inside, without)]
     assert len({*reasons}) >= 3 and "no program git" in reasons[3] and "checkout" in reasons[2]
+
+
+def test_of_two_records_of_a_file_the_later_counts(run):
+    """A rule was renamed, and its old record lies there still."""
+    job("a_score", ["results/shards/b/c.bin"], ["results/tables/scores.csv"])
+    write_manifest("results/manifest.json", read_records("results/provenance"), WANTED, {}, "")
+    jobs = json.loads(Path("results/manifest.json").read_text())["jobs"]
+    assert {name.split("/")[2] for name in jobs} == {"shard", "a_score", "page"}

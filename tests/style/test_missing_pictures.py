@@ -17,7 +17,7 @@ from triptych.style.data.image_files import open_image
 from triptych.style.data.missing import missing_among, missing_reason, write_missing
 from triptych.style.data.wikimedia import download_picture
 from triptych.style.network.network_files import save_network
-from triptych.style.report.panels import Files, Shown
+from triptych.style.report.panels import Shown
 from triptych.style.report.runs import stylised_long
 
 ALEXNET = str(Path(__file__).parents[2] / "resources/style/narrow_alexnet.safetensors")
@@ -73,11 +73,11 @@ def test_the_other_photographs_are_stylised_and_figures_name_the_missing_one():
     assert list(runs["content"]) == ["lake"]
     results = [f"results/out/waves/{name}.png" for name in ("city", "lake")]
     assert missing_among(results) == {"city": "answered 404"}
-    files = Files(result=results, content=contents, painting=["waves.png"])
+    files = {"result": results, "content": contents, "painting": ["waves.png"]}
     large = stylised_long(runs, content="city", painting="waves", scale="custom")
-    figure = figure8.figure(Shown(large, files))
+    figure = figure8.figure(Shown(large, **files))
     assert [text.get_text() for text in figure.findobj(Text)] == ["Missing: city. answered 404"]
-    figure = styles.figure(Shown(styles.numbers(runs, ["lake"], scale="custom"), files))
+    figure = styles.figure(Shown(styles.numbers(runs, ["lake"], scale="custom"), **files))
     shown = [text.get_text() for text in figure.findobj(Text)]
     assert "Missing: city. answered 404" in shown and "Lake" in shown
 

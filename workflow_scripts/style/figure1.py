@@ -16,14 +16,8 @@ from triptych.core.job import job
 from triptych.report.palette import write_figure
 from triptych.report.timings import duration
 from triptych.style.report.labels import MEASURE_LABELS
-from triptych.style.report.panels import Files, Panel, Shown, picture_figure, saying_missing
-from triptych.style.report.runs import (
-    by_measure,
-    of_pair,
-    origin_name,
-    results_long,
-    with_measures,
-)
+from triptych.style.report.panels import Panel, Shown, picture_figure, saying_missing
+from triptych.style.report.runs import by_measure, of_pair, origin_name, results_long, with_measures
 
 
 def numbers(
@@ -55,8 +49,7 @@ def numbers(
 
 @saying_missing
 def figure(shown: Shown) -> Figure:
-    """Both versions side by side. shown.files: results are named by run, and by painting and
-    content."""
+    """Both versions side by side. shown: results by `images/run` and `painting/content`."""
     values: Any = shown.long.pivot_table(index="version", columns="measure", values="value")
     first, second = shown.long.drop_duplicates("version").to_dict("records")
     panels = shown.sources(first)
@@ -68,7 +61,7 @@ def figure(shown: Shown) -> Figure:
         note = duration(numbers["seconds"])
         if "ssim_luma" in numbers:
             note += f", structure kept {numbers['ssim_luma']:.2f}"
-        panels.append(Panel(shown.files.picture("result", name), title, note))
+        panels.append(Panel(shown.picture("result", name), title, note))
     return picture_figure([panels])
 
 
@@ -83,9 +76,6 @@ if __name__ == "__main__":
             painting=Path(inputs.painting).stem,
             scale=snakemake.params.scale,
         )
-        files = Files(
-            result=[inputs.images, inputs.stylised],
-            content=[inputs.content],
-            painting=[inputs.painting],
-        )
-        write_figure(figure(Shown(long, files)), long, snakemake.output)
+        results = [inputs.images, inputs.stylised]
+        shown = Shown(long, result=results, content=[inputs.content], painting=[inputs.painting])
+        write_figure(figure(shown), long, snakemake.output)

@@ -16,14 +16,7 @@ from triptych.report.palette import write_figure
 from triptych.report.tables import TIMES
 from triptych.report.timings import duration
 from triptych.style.data.image_files import luma
-from triptych.style.report.panels import (
-    Files,
-    Panel,
-    Picture,
-    Shown,
-    picture_figure,
-    saying_missing,
-)
+from triptych.style.report.panels import Panel, Picture, Shown, picture_figure, saying_missing
 from triptych.style.report.runs import origin_name, stylised_long
 
 DETAIL_SHARE = 6
@@ -36,7 +29,7 @@ def figure(shown: Shown) -> Figure:
     image has most contours. shown.long: as `stylised_long` returns it."""
     (row,) = shown.long.to_dict("records")
     content, style = shown.sources(row)
-    before, after = content.image, shown.files.picture("result", row["content"])
+    before, after = content.image, shown.picture("result", row["content"])
     mark = busiest_window(before)
     speed = f"{_size(after)} in {duration(row['value'])}"
     images = [
@@ -83,5 +76,5 @@ if __name__ == "__main__":
             painting=result.parent.name,
             scale=snakemake.params.scale,
         )
-        files = Files(result=[result], content=[inputs.content], painting=[inputs.painting])
-        write_figure(figure(Shown(long, files)), long, snakemake.output)
+        shown = Shown(long, result=[result], content=[inputs.content], painting=[inputs.painting])
+        write_figure(figure(shown), long, snakemake.output)

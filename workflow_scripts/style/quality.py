@@ -5,11 +5,7 @@ from pathlib import Path
 from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.style.data.backbone import load_backbone
-from triptych.style.measures.quality import (
-    optimised_images,
-    quality_table,
-    stylised_images,
-)
+from triptych.style.measures.quality import optimised_images, quality_table, stylised_images
 
 with job(snakemake):
     params, inputs = snakemake.params, snakemake.input

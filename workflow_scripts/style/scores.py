@@ -13,14 +13,7 @@ from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.report.palette import label, spoken
 from triptych.report.statistics import Interval, mean_interval
-from triptych.report.tables import (
-    Table,
-    number,
-    plain,
-    with_cells,
-    with_interval,
-    write_table,
-)
+from triptych.report.tables import Table, number, plain, with_cells, with_interval, write_table
 from triptych.style.report.labels import EXPERIMENT_LABELS, MEASURE_LABELS, ORIGIN_LABELS
 
 GROUPED = "paintings"
@@ -75,9 +68,7 @@ def table(long: pd.DataFrame, title: str, caption: str) -> Table:
 
 if __name__ == "__main__":
     with job(snakemake):
-        params = snakemake.params
-        quality, stylised = (
-            read_frames(snakemake.input[name]) for name in ("quality", "stylised_runs")
-        )
+        inputs, params = snakemake.input, snakemake.params
+        quality, stylised = read_frames(inputs.quality), read_frames(inputs.stylised_runs)
         long = numbers(quality, stylised, scale=params.scale)
         write_table(long, table(long, params.title, params.caption), snakemake.output)

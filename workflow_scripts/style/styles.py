@@ -15,7 +15,7 @@ from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.report.palette import spoken, write_figure
 from triptych.report.timings import duration
-from triptych.style.report.panels import Files, Panel, Shown, picture_figure, saying_missing
+from triptych.style.report.panels import Panel, Shown, picture_figure, saying_missing
 from triptych.style.report.runs import origin_name, stylised_long
 
 STYLES_IN_A_ROW = 4
@@ -36,15 +36,13 @@ def numbers(stylised: pd.DataFrame, contents: Sequence[str], *, scale: str) -> p
 
 @saying_missing
 def figure(shown: Shown) -> Figure:
-    """Each painting, and below it a photograph stylised towards it.
-
-    shown.long: as `numbers` returns it. shown.files: results are named by painting and content.
-    """
+    """Each painting, and below it a photograph stylised towards it. shown: `numbers`, and results
+    by `painting/content`."""
     above, below = [], []
     for row in shown.long.to_dict("records"):
         painting, content = row["painting"], row["content"]
-        result = shown.files.picture("result", f"{painting}/{content}")
-        above.append(Panel(shown.files.picture("painting", painting), spoken(painting), "painting"))
+        result = shown.picture("result", f"{painting}/{content}")
+        above.append(Panel(shown.picture("painting", painting), spoken(painting), "painting"))
         note = f"{origin_name(row)}, {duration(row['value'])}"
         below.append(Panel(result, spoken(content), note))
     parts = [
@@ -58,5 +56,5 @@ if __name__ == "__main__":
     with job(snakemake):
         inputs, params = snakemake.input, snakemake.params
         long = numbers(read_frames(inputs.stylised_runs), params.contents, scale=params.scale)
-        files = Files(result=inputs.stylised, painting=inputs.paintings)
-        write_figure(figure(Shown(long, files)), long, snakemake.output)
+        shown = Shown(long, result=inputs.stylised, painting=inputs.paintings)
+        write_figure(figure(shown), long, snakemake.output)

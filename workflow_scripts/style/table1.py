@@ -24,12 +24,7 @@ from triptych.report.tables import (
     write_table,
 )
 from triptych.style.report.labels import ARCHITECTURE_LABELS
-from triptych.style.report.paper import (
-    PAPER_ARCHITECTURES,
-    PAPER_EVALUATIONS,
-    PAPER_WIDTH,
-    is_gpu,
-)
+from triptych.style.report.paper import PAPER_ARCHITECTURES, PAPER_EVALUATIONS, PAPER_WIDTH, is_gpu
 
 COLUMNS = {
     "alexnet": ("Version 1, AlexNet", "v1_alexnet_s"),

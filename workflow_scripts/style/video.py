@@ -8,12 +8,7 @@ from triptych.core.job import job
 from triptych.core.memory import keep_freed_memory
 from triptych.style.network.network_files import load_network
 from triptych.style.video.flicker import Flicker
-from triptych.style.video.transfer import (
-    frame_speeds,
-    network_stylist,
-    properties,
-    stylise_to_mp4,
-)
+from triptych.style.video.transfer import frame_speeds, network_stylist, properties, stylise_to_mp4
 
 with job(snakemake):
     keep_freed_memory()

@@ -3,7 +3,6 @@
 import base64
 import io
 import re
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -15,28 +14,21 @@ from PIL import Image
 from style import figure2, figure6, figure7, styles
 from style.figure8 import busiest_window
 from triptych.report.palette import save_figure
-from triptych.style.report.panels import Experiment, Files, Panel, Shown, picture_figure
-from triptych.style.report.runs import history_long, results_long
+from triptych.style.report.panels import Experiment, Panel, Shown, picture_figure
 
 EXPERIMENTS = made.runs_and_histories(evaluations=60)
 
 
 def files(folder, results):
-    return Files(
-        result=made.pictures(folder / "results", results),
-        content=made.pictures(folder / "contents", made.CONTENTS),
-        painting=made.pictures(folder / "paintings", made.PAINTINGS),
-    )
+    return {
+        "result": made.pictures(folder / "results", results),
+        "content": made.pictures(folder / "contents", made.CONTENTS),
+        "painting": made.pictures(folder / "paintings", made.PAINTINGS),
+    }
 
 
-def experiment(name, pictures=None):
-    runs, history = EXPERIMENTS[name]
-    return Experiment(
-        long=results_long(runs, scale="demo"),
-        files=pictures or Files(),
-        runs=runs,
-        history=history_long(history, runs, scale="demo"),
-    )
+def experiment(name, **pictures):
+    return Experiment(*EXPERIMENTS[name], "demo", **pictures)
 
 
 def panel(height, width):
@@ -88,7 +80,7 @@ def test_the_detail_is_where_the_contours_are():
 
 def test_optimizers_have_a_row_for_each_kind_of_rates_and_say_how_they_ended(tmp_path):
     pictures = files(tmp_path, EXPERIMENTS["optimizers"][0]["run"])
-    said = texts(figure6.figure(experiment("optimizers", pictures)))
+    said = texts(figure6.figure(experiment("optimizers", **pictures)))
     assert said.count("L-BFGS") == said.count("Adam") == said.count("SGD") == 2
     rates = {f"VGG-19, {rates} rates" for rates in ("authors'", "tuned")}
     assert {*rates, "diverged: last good state"} <= set(said)
@@ -96,7 +88,7 @@ def test_optimizers_have_a_row_for_each_kind_of_rates_and_say_how_they_ended(tmp
 
 def test_a_missing_result_is_named(tmp_path):
     with pytest.raises(ValueError, match="no result named 'swirls-lake'"):
-        figure7.figure(experiment("paintings", files(tmp_path, ["other"])))
+        figure7.figure(experiment("paintings", **files(tmp_path, ["other"])))
 
 
 def test_loss_curves_draw_the_relative_totals():
@@ -112,9 +104,10 @@ def test_a_loss_that_begins_near_zero_does_not_stretch_the_axis():
     shown = experiment("backbones")
     faint = shown.history["evaluation"] == 2
     content = shown.history["term"] == "content"
-    history = shown.history.assign(value=shown.history["value"].mask(faint & content, 1e-12))
-    last = history[history["evaluation"] == history["evaluation"].max()]["value"].min()
-    assert last / 100 < figure2.figure(replace(shown, history=history)).axes[0].get_ylim()[0]
+    shown.history["value"] = shown.history["value"].mask(faint & content, 1e-12)
+    end = shown.history["evaluation"] == shown.history["evaluation"].max()
+    last = shown.history.loc[end, "value"].min()
+    assert last / 100 < figure2.figure(shown).axes[0].get_ylim()[0]
 
 
 def test_each_photograph_stands_below_the_painting_that_its_network_learned_from(tmp_path):
@@ -124,12 +117,12 @@ def test_each_photograph_stands_below_the_painting_that_its_network_learned_from
     long = styles.numbers(runs, made.CONTENTS, scale="demo")
     pairs = list(zip(long["painting"], long["content"], strict=True))
     assert pairs == list(zip(["swirls", "waves"], made.CONTENTS, strict=True))
-    found = files(tmp_path, [f"{painting}/{content}" for painting, content in pairs])
-    figure = styles.figure(Shown(long, found))
+    names = [f"{painting}/{content}" for painting, content in pairs]
+    given = Shown(long, **files(tmp_path, names))
+    figure = styles.figure(given)
     shown = [np.asarray(axes.get_images()[0].get_array()) for axes in figure.axes]
-    for result, (painting, content) in zip(shown[2:], pairs, strict=True):
-        given = found.picture("result", f"{painting}/{content}")
-        np.testing.assert_array_equal(result, given)
+    for result, name in zip(shown[2:], names, strict=True):
+        np.testing.assert_array_equal(result, given.picture("result", name))
     said = texts(figure)
     assert {"Swirls", "Waves"} <= set(said)
     assert any(text.startswith("trained in this run") for text in said)

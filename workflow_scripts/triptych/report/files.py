@@ -1,7 +1,7 @@
 """The files of a product, and the title and caption that its script states."""
 
 import ast
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +44,3 @@ def title_and_caption(script: Path, config: Mapping[str, Any]) -> tuple[str, str
     filled = jinja2.Template(text, undefined=jinja2.StrictUndefined).render(config)
     title, _, caption = filled.partition("\n")
     return title, " ".join(caption.split())
-
-
-def products(figures: Iterable[str], tables: Iterable[str]) -> list[str]:
-    """The files of all these, each once."""
-    files = {file for name in figures for file in figure_files(name)}
-    return sorted(files | {file for name in tables for file in table_files(name)})

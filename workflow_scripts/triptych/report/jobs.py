@@ -30,33 +30,18 @@ def origins(records: Mapping[str, Record]) -> dict[str, Origin]:
     """Origins of these jobs' figures and tables by name, and of their other outputs by path."""
     by_name: dict[str, Origin] = {}
     for record in records.values():
-        study = record["rule"].partition("_")[0]
+        rule, study = record["rule"], record["rule"].partition("_")[0]
         scripts = (name for name in record["params"]["code"] if name.startswith(f"{study}/"))
-        about = (record["rule"], next(scripts, ""), record["inputs"], records)
+        script = f"workflow_scripts/{next(scripts, '')}"
+        made_before = of_this_run(records, record["inputs"]).values()
+        before = Counter(job["rule"] for job in made_before)
         products: dict[str, list[str]] = defaultdict(list)
-        for file in record["outputs"]:
+        for file in sorted(record["outputs"], key=lambda file: not file.endswith(".csv")):
             shown = Path(file).parent.name in ("figures", "tables")
-            products[Path(file).stem if shown else file].append(file)
-        by_name |= {name: _origin(files, *about) for name, files in products.items()}
+            if not file.endswith(".html"):  # a part of the page
+                products[Path(file).stem if shown else file].append(file.rpartition("results/")[2])
+        by_name |= {name: Origin(rule, script, before, files) for name, files in products.items()}
     return by_name
-
-
-def origin_on_page(files: Sequence[str], records: Mapping[str, Record]) -> Origin:
-    """The origin of a table that the page lays out from these files."""
-    return _origin(files, "report_page", "report/page.py", files, records)
-
-
-def _origin(
-    files: Sequence[str],
-    rule: str,
-    script: str,
-    inputs: Sequence[str],
-    records: Mapping[str, Record],
-) -> Origin:
-    before = Counter(record["rule"] for record in of_this_run(records, inputs).values())
-    data_first = sorted(files, key=lambda file: not file.endswith(".csv"))
-    below = [file.rpartition("results/")[2] for file in data_first]
-    return Origin(rule, f"workflow_scripts/{script}", before, below)
 
 
 def time_by_rule(records: Mapping[str, Record]) -> Bars:

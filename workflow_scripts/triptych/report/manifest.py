@@ -38,9 +38,12 @@ SHAPE = {
 
 
 def read_records(folder: str | os.PathLike[str]) -> dict[str, Record]:
-    """The provenance of all jobs below a folder, by path. Raises ValueError for a broken file."""
+    """The provenance of all jobs below a folder, by path, oldest first: of two jobs that made the
+    same file, such as a rule before and after it was renamed, the later one counts. Raises
+    ValueError for a broken file."""
     records = {}
-    for path in sorted(map(str, Path(folder).rglob("*.json"))):
+    files = Path(folder).rglob("*.json")
+    for path in map(str, sorted(files, key=lambda file: (file.stat().st_mtime_ns, file))):
         try:
             records[path] = json.loads(Path(path).read_text(encoding="utf-8"))
         except ValueError as error:
@@ -154,7 +157,8 @@ def verify(manifest: str | os.PathLike[str], provenance: str | os.PathLike[str])
         for problem in _differences(hashes, kind)
     ]
     for record in sorted(map(str, Path(provenance).rglob("*.json"))):
-        if record not in records and Path(record).parent.name != "report_manifest":
+        later = Path(record).parent.name.endswith(("report_manifest", "_page"))
+        if record not in records and not later:
             problems.append(f"{record}: the record of a job of another run (an earlier config?)")
     return [*problems, *_unknown_files(known["outputs"])]
 

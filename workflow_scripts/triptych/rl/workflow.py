@@ -1,4 +1,4 @@
-"""The offline-RL study as its rules see it: runs, files, settings and products, from config."""
+"""The offline-RL study as its rules see it: runs, files and settings, from config."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path

@@ -54,12 +54,10 @@ LARGER = speed.SIZES[-1]
 SCALED = {("alexnet", LARGER): True, ("alexnet", SIZE): False, ("vgg", LARGER): False}
 """Whether an image of a backbone and size loses what it had."""
 LOOKED_AT = {
-    "backbones": ("backbone", "both images measured", [*PAPER_ARCHITECTURES], [VGG19, ALEXNET]),
-    "losses": (
-        *("content_loss", "the images of the four losses measured", CONTENT_LOSSES, [VGG19]),
-    ),
+    "backbones": ("backbone", [*PAPER_ARCHITECTURES], [VGG19, ALEXNET]),
+    "losses": ("content_loss", CONTENT_LOSSES, [VGG19]),
 }
-"""By experiment: the column that varies, what is needed of its values, and the backbones."""
+"""By experiment: the column that varies, the values that are needed of it, and the backbones."""
 AUTHORS, LBFGS, ADAM, SGD = "authors", *OPTIMIZERS
 ONCE = "one run of each: no interval"
 ALIKE = (
@@ -103,9 +101,10 @@ def backbones_share_a_trend(tables: Tables) -> Finding:
 def _images(run: Any, experiment: str) -> Iterator[Need]:
     """Needs of the claims that an experiment's images look alike."""
     rows = run.rows(experiment)
-    column, what, wanted, backbones = LOOKED_AT[experiment]
+    column, wanted, backbones = LOOKED_AT[experiment]
+    which = "both images" if experiment == "backbones" else "the images of the four losses"
     yield from of_experiment(rows, backbones)
-    yield all_of(what, [row[column] for row in measured(rows)], wanted)
+    yield all_of(f"{which} measured", [row[column] for row in measured(rows)], wanted)
 
 
 @claim("style-backbones-alike", needs=lambda plan: _images(plan, "backbones"))

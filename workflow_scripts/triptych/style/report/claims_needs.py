@@ -10,12 +10,7 @@ import pandas as pd
 from triptych.report.claims import Need, at_least, no, one_of
 from triptych.style.optimise.choices import NOTEBOOK, timed_choices
 from triptych.style.report.labels import ARCHITECTURE_LABELS
-from triptych.style.report.paper import (
-    PAPER,
-    PAPER_ARCHITECTURES,
-    PAPER_WIDTH,
-    is_gpu,
-)
+from triptych.style.report.paper import PAPER, PAPER_ARCHITECTURES, PAPER_WIDTH, is_gpu
 from triptych.style.report.runs import with_measures
 
 SIZE = PAPER["optimize"]["size"]
@@ -63,12 +58,6 @@ class Tables:
     def rows(self, experiment: str) -> Rows:
         """An experiment's runs, as `Workflow.rows` has them before the run."""
         return self.chosen(experiment).to_dict("records")
-
-    @property
-    def pairs(self) -> pd.DataFrame:
-        """Measures of both versions (suffixes _1 and _2) of the same content and painting."""
-        first = self.chosen("paintings").dropna(subset="gram_distance")
-        return first.merge(self.quality, on=PAIR, suffixes=("_1", "_2"))
 
 
 def tables_of(
@@ -184,16 +173,13 @@ def network_found(rows: pd.DataFrame) -> list[Need]:
     return [is_wide(rows["width"]), is_trained(rows["batches"]), is_precise(rows["precision"])]
 
 
-def has_roles(architectures: Mapping[str, str]) -> Need:
-    wanted = [f"{role} {paper}" for role, paper in PAPER_ARCHITECTURES.items()]
-    found = [f"{role} {architectures[role]}" for role in PAPER_ARCHITECTURES]
-    return one_of("VGG-19 and AlexNet as backbones", found, wanted)
-
-
 def of_timing(plan: Any, *precisions: str) -> Iterator[Need]:
     """Needs of each claim on Version 1's seconds. precisions: of what is timed beside it."""
-    choices = (timed_choices(NOTEBOOK, plan.architectures[role]) for role in PAPER_ARCHITECTURES)
-    yield has_roles(plan.architectures)
+    wanted = [f"{role} {paper}" for role, paper in PAPER_ARCHITECTURES.items()]
+    ours = {role: plan.architectures[role] for role in PAPER_ARCHITECTURES}
+    choices = (timed_choices(NOTEBOOK, architecture) for architecture in ours.values())
+    found = [f"{role} {architecture}" for role, architecture in ours.items()]
+    yield one_of("VGG-19 and AlexNet as backbones", found, wanted)
     yield are_gpus(device_of(plan))
     yield is_precise({*precisions, *(choice.precision for choice in choices)})
 

@@ -309,7 +309,8 @@ def versions_differ(tables: Tables) -> Finding:
     that neither was made with lies below 0, and that of the correlations of edge maps with the
     content's above 0. Pairs that share a content or a painting are alike, which the interval allows
     for."""
-    both = tables.pairs
+    first = tables.chosen("paintings").dropna(subset="gram_distance")
+    both = first.merge(tables.quality, on=PAIR, suffixes=("_1", "_2"))
     finding = Finding(heading=f"Over {len(both)} pairs, ")
     finding.needs += of_experiment(tables.rows("paintings"), [VGG19])
     finding.needs += [*network_found(tables.stylised_runs)[:2], *_has_pairs(len(both))]

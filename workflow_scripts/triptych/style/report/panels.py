@@ -55,11 +55,13 @@ def read_picture(path: str | Path) -> Picture:
         return np.asarray(on_white(opened))
 
 
-class Files:
-    """PNG files by their kind, such as `content`, `painting` and `result`, and their name."""
+class Shown:
+    """Numbers of a figure in the long form of its CSV, and the PNG files that it may show, by their
+    kind, such as `content`, `painting` and `result`, and their name."""
 
-    def __init__(self, **paths: Iterable[str | Path]) -> None:
+    def __init__(self, long: pd.DataFrame, **paths: Iterable[str | Path]) -> None:
         """paths: of each kind files, or folders of them. A file is `name`, and `folder/name`."""
+        self.long = long
         self._files: dict[str, dict[str, Path]] = {kind: {} for kind in paths}
         for kind, files in paths.items():
             for path in map(Path, files):
@@ -79,42 +81,34 @@ class Files:
             raise ValueError(f"no {kind} named {name!r}; there are: {', '.join(sorted(files))}")
         return read_picture(files[name])
 
-
-@dataclass(frozen=True)
-class Shown:
-    """Numbers of a figure in the long form of its CSV, and the pictures that it may show."""
-
-    long: pd.DataFrame
-    files: Files
-
     def sources(self, run: Row) -> list[Panel]:
         """The content and the style image of a run."""
         return [
-            Panel(self.files.picture(kind, run[kind]), title, spoken(run[kind]))
+            Panel(self.picture(kind, run[kind]), title, spoken(run[kind]))
             for kind, title in (("content", "Content"), ("painting", "Style"))
         ]
 
 
-@dataclass(frozen=True)
 class Experiment(Shown):
-    """An experiment, and those that are shown with it. long: as `results_long` returns it."""
+    """The runs of an experiment, and of those that are shown with it."""
 
-    runs: pd.DataFrame
-    history: pd.DataFrame
+    def __init__(
+        self, runs: pd.DataFrame, history: pd.DataFrame, scale: str, **paths: Iterable[str | Path]
+    ) -> None:
+        """runs, history: rows of runs.csv and history.csv."""
+        super().__init__(results_long(runs, scale=scale), **paths)
+        self.runs = runs
+        self.history = history_long(history, runs, scale=scale)
 
     @classmethod
     def read(cls, inputs: Any, scale: str) -> "Experiment":
         """Read a rule's inputs `runs`, `history`, `images`, `contents`, `paintings`, and `quality`
         if it has it."""
-        runs, history = read_frames(inputs.runs), read_frames(inputs.history)
+        runs = read_frames(inputs.runs)
         if quality := inputs.get("quality"):
             runs = with_measures(runs, read_frames(quality))
-        return cls(
-            long=results_long(runs, scale=scale),
-            files=Files(result=inputs.images, content=inputs.contents, painting=inputs.paintings),
-            runs=runs,
-            history=history_long(history, runs, scale=scale),
-        )
+        paths = {"content": inputs.contents, "painting": inputs.paintings}
+        return cls(runs, read_frames(inputs.history), scale, result=inputs.images, **paths)
 
     def row(
         self,
@@ -125,7 +119,7 @@ class Experiment(Shown):
         """The images that the first run is made from, and the result of each, under its title and
         above its note (if empty: its final loss and seconds, or how it ended)."""
         rows = runs.to_dict("records")
-        results = [self.files.picture("result", str(run["run"])) for run in rows]
+        results = [self.picture("result", str(run["run"])) for run in rows]
         return self.sources(rows[0]) + [
             Panel(result, title(run), note(run) or ended(run))
             for result, run in zip(results, rows, strict=True)
@@ -150,7 +144,7 @@ def saying_missing(draw: Callable[[Any], Figure]) -> Callable[[Any], Figure]:
     @wraps(draw)
     @styled
     def drawn(shown: Shown) -> Figure:
-        missing = shown.files.missing
+        missing = shown.missing
         if not missing:
             return draw(shown)
         lines = (f"Missing: {name}. {reason}" for name, reason in missing.items())
