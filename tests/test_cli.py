@@ -65,13 +65,6 @@ def test_a_terminal_that_is_gone_ends_no_work():
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_version_is_that_of_the_package_or_says_that_it_is_not_installed(capsys):
-    with pytest.raises(SystemExit) as done:
-        main(["--version"])
-    assert done.value.code == 0
-    assert capsys.readouterr().out.startswith("triptych ")
-
-
 def test_a_files_name_can_do_nothing_to_the_terminal(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     name = "\x1b]0;mine\x07 \u202e gnp \udce9.png"

@@ -47,13 +47,6 @@ def test_the_reference_of_the_config_is_of_this_schema_and_these_defaults():
     assert (ROOT / "config" / "README.md").read_text() == made["page"]()
 
 
-def test_the_catalogue_finds_what_its_standard_asks_for():
-    usage = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
-    assert set(usage) == {"mandatory-flags", "software-stack-deployment", "report"}
-    assert (ROOT / "workflow/Snakefile").exists() and (ROOT / "config/config.yaml").exists()
-    check_config(read_config(ROOT, [ROOT / ".test/config.yaml"]), ROOT / "config" / "schema.yaml")
-
-
 def texts(page: Path) -> list[str]:
     """What stands between single backticks, and each line of the blocks."""
     text = page.read_text(encoding="utf-8")

@@ -113,13 +113,6 @@ TWIN = ("passt_n_mlp", "roberta_large")
 """The best pair with a hidden layer in its projections."""
 
 
-def with_twin(study: dict) -> dict:
-    """The settings with a pair whose projections have a hidden layer."""
-    twin = study["pairs"]["passt_n-roberta_large"] | {"audio": "PaSST-N MLP"}
-    pairs = {**study["pairs"], "-".join(TWIN): {**twin, "projection_hidden": 1024}}
-    return {**study, "pairs": pairs}
-
-
 def runs(*, paper: bool = False, seeds=(0, 1, 2), twin=False, replicated=False) -> pd.DataFrame:
     """Keys of every scored system: models, ensembles, and the keyword baseline.
 
