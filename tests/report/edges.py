@@ -61,12 +61,6 @@ def noisy(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**{SCORE: frame[SCORE].mask(rows, 85 + shift)})
 
 
-def unsteady(by: float) -> Any:
-    """Dense BC on Hopper differs by so many points."""
-    dense = {"task": "hopper", "method": "dense", "algorithm": "BC", "seed": 0}
-    return lambda frame: scaled(SCORE, 1 + by / 99, **dense)(frame)
-
-
 def unlearned(*tasks: str, by: float = 0.5) -> Any:
     """Dense BC on these tasks scores less than its data."""
     return scaled(SCORE, by, task=list(tasks), method="dense", algorithm="BC")
@@ -76,83 +70,27 @@ RISES = tuple(1 + 0.01 * step for step in range(2, 16))
 BUMPS = (1.2, 2.0, 5.0, 8.0, 12.0, 18.0)
 MEANS = ("clotho", "audiocaps", "wavcaps")
 WORDED = (5, 7, 9, 14, 22, 33)
+ALEXNET, VGG = (f"experiment == 'backbones' and run == '{run}'" for run in ("alexnet", "vgg"))
+APART = {"ssim_luma": (0.70, 0.74), "colour_distance": (0.09, 0.11)}
+"""Measures of AlexNet's image; VGG's have 0.62 and 0.05."""
+UNSTEADY = {"task": "hopper", "method": "dense", "algorithm": "BC", "seed": 0}
+OTHER = {"run": "alexnet", "experiment": "backbones"}
 
 
-def off(by: float) -> Any:
-    """The video's frames per second differ by this share."""
-    return scaled("frames_per_second", 1 + by, file="video")
-
-
-def apart(measure: str, by: float) -> Any:
-    """A measure of AlexNet's image differs by so much."""
-    rows = {"run": "alexnet", "experiment": "backbones"}
-
-    def change(frame: pd.DataFrame) -> pd.DataFrame:
-        vgg = frame[(frame["run"] == "vgg") & (frame["experiment"] == "backbones")]
-        return said(measure, vgg[measure].iloc[0] + by, **rows)(frame)
-
-    return change
-
-
-def risen(by: float) -> Any:
-    """AlexNet's loss is so many times its lowest from evaluation 600 on."""
+def lost(rows: str, by: float, least_of: str) -> Any:
+    """The total loss in these rows is so many times the least of others."""
 
     def change(frame: pd.DataFrame) -> pd.DataFrame:
-        own = (frame["run"] == "alexnet") & (frame["experiment"] == "backbones")
-        lowest = frame.loc[own & (frame["evaluation"] < 550), "total"].min()
-        return frame.assign(
-            total=frame["total"].mask(own & (frame["evaluation"] > 560), by * lowest)
-        )
-
-    return change
-
-
-def ended(by: float) -> Any:
-    """AlexNet's final loss, of its first, is so many times lower than VGG's."""
-
-    def change(frame: pd.DataFrame) -> pd.DataFrame:
-        of = frame["experiment"] == "backbones"
-        own, vgg = of & (frame["run"] == "alexnet"), of & (frame["run"] == "vgg")
-        end = frame.loc[vgg, "total"].to_numpy()[-1] / frame.loc[vgg, "total"].to_numpy()[0]
-        first = frame.loc[own, "total"].to_numpy()[0]
-        last = own & (frame["evaluation"] > 500)
-        return frame.assign(total=frame["total"].mask(last, end * first / by))
-
-    return change
-
-
-def lost(by: float) -> Any:
-    """VGG-19's last loss at 1024 pixels is so many times its lowest."""
-
-    def change(frame: pd.DataFrame) -> pd.DataFrame:
-        own = frame["run"] == "vgg-1024"
-        last = own & (frame["evaluation"] == frame.loc[own, "evaluation"].max())
-        return frame.assign(
-            total=frame["total"].mask(last, by * frame.loc[own & ~last, "total"].min())
-        )
+        least = frame.query(least_of)["total"].min()
+        return frame.assign(total=frame["total"].mask(frame.eval(rows), by * least))
 
     return change
 
 
 def spiked(by: float) -> Any:
     """SGD's loss is even but for one that is so many times the others."""
-
-    def change(frame: pd.DataFrame) -> pd.DataFrame:
-        own = frame["run"] == "sgd-authors"
-        even = frame["total"].mask(own, 70.0).mask(own & (frame["evaluation"] == 9), 70.0 * by)
-        return frame.assign(total=even)
-
-    return change
-
-
-def sgd_ends(by: float) -> Any:
-    """SGD's final loss is so many times L-BFGS's."""
-
-    def change(frame: pd.DataFrame) -> pd.DataFrame:
-        lowest = frame.loc[frame["run"] == "lbfgs-authors", "total_loss_final"].iloc[0]
-        return said("total_loss_final", by * lowest, run="sgd-authors")(frame)
-
-    return change
+    even = said("total", 70.0, run="sgd-authors")
+    return lambda frame: said("total", 70.0 * by, run="sgd-authors", evaluation=9)(even(frame))
 
 
 def as_quick(*names: str) -> Any:
@@ -170,18 +108,9 @@ def as_quick(*names: str) -> Any:
     return change
 
 
-def first(images: int) -> Any:
-    """Only so many images were timed."""
-    return below("image", images)
-
-
 def few_pairs(count: int) -> Any:
     """Version 2 has so many images."""
-
-    def change(frame: pd.DataFrame) -> pd.DataFrame:
-        return pd.concat([frame[frame["version"] == 1], frame[frame["version"] == 2].head(count)])
-
-    return change
+    return lambda frame: frame.drop(frame.index[frame["version"] == 2][count:])
 
 
 def kept(share: float, of: str = "") -> Any:
@@ -196,12 +125,9 @@ def kept(share: float, of: str = "") -> Any:
 
 def worded(words: int) -> Any:
     """One caption of a recording has so many words."""
-
-    def change(frame: pd.DataFrame) -> pd.DataFrame:
-        first = np.arange(len(frame)) % 5 == 0
-        return frame.assign(caption=frame["caption"].mask(first, "word " * words))
-
-    return change
+    return lambda frame: frame.assign(
+        caption=frame["caption"].mask(frame.index % 5 == 0, "word " * words)
+    )
 
 
 SWEPT: dict[str, list[Any]] = {
@@ -262,7 +188,10 @@ DISAGREEING: dict[str, tuple[str, dict[str, Any]]] = {
 CHANGED: dict[str, list[Any]] = {
     "rl": [
         ("rl-bcq-95", "rl_scores", noisy),
-        *(("rl-bc-95", "rl_scores", unsteady(by)) for by in (11, 13, 18, 21)),
+        *(
+            ("rl-bc-95", "rl_scores", scaled(SCORE, 1 + by / 99, **UNSTEADY))
+            for by in (11, 13, 18, 21)
+        ),
         *(
             ("rl-ours-shuffled", "rl_scores", scaled(SCORE, by, method="shuffled", **AT_95))
             for by in np.linspace(1.16, 1.32, 17)
@@ -282,18 +211,36 @@ CHANGED: dict[str, list[Any]] = {
         ("rl-sparse-inference", "rl_latency", said("maximum_difference", 0.8e-6)),
     ],
     "style": [
-        *(("style-video", "style_properties", off(by)) for by in (0.8e-3, 1.2e-3)),
         *(
-            ("style-backbones-alike", "style_quality", apart("ssim_luma", by))
-            for by in (0.08, 0.12)
+            ("style-video", "style_properties", scaled("frames_per_second", by, file="video"))
+            for by in (1.0008, 1.0012)
         ),
         *(
-            ("style-backbones-alike", "style_quality", apart("colour_distance", by))
-            for by in (0.04, 0.06)
+            ("style-backbones-alike", "style_quality", said(measure, value, **OTHER))
+            for measure, values in APART.items()
+            for value in values
         ),
-        *(("style-backbone-loss-trend", "style_history", risen(by)) for by in RISES),
-        *(("style-backbone-loss-trend", "style_history", ended(by)) for by in BUMPS),
-        *(("style-alexnet-1024", "style_history", lost(by)) for by in BUMPS),
+        *(
+            (
+                *("style-backbone-loss-trend", "style_history"),
+                lost(f"{ALEXNET} and evaluation > 560", by, f"{ALEXNET} and evaluation < 550"),
+            )
+            for by in RISES
+        ),
+        *(
+            (
+                *("style-backbone-loss-trend", "style_history"),
+                lost(f"{ALEXNET} and evaluation > 500", 1 / by, f"{VGG} and evaluation == 700"),
+            )
+            for by in BUMPS
+        ),
+        *(
+            (
+                *("style-alexnet-1024", "style_history"),
+                lost("run == 'vgg-1024' and evaluation == 700", by, "run == 'vgg-1024'"),
+            )
+            for by in BUMPS
+        ),
         *(
             ("style-sgd-fails", "style_quality", said("ssim_luma", ssim, run="sgd-authors"))
             for ssim in (0.25, 0.37)
@@ -315,11 +262,14 @@ CHANGED: dict[str, list[Any]] = {
             for by in (0.6, 0.4, 1.7, 2.4)
         ),
         ("style-video", "style_speed", below("repeat", 2)),
-        *(("style-sgd-fails", "style_runs", sgd_ends(by)) for by in (80.0, 120.0)),
+        *(
+            ("style-sgd-fails", "style_runs", said("total_loss_final", end, run="sgd-authors"))
+            for end in (2.9, 4.3)  # 80 and 120 times that of L-BFGS
+        ),
         *(("style-sgd-fails", "style_history", spiked(by)) for by in (1.2, 1.6, 2.2, 2.8)),
         ("style-alexnet-1024", "style_runs", said("status", "finished", run="alexnet-1024")),
-        *(("style-alexnet-faster", "style_timing", first(n)) for n in (15, 18)),
-        *(("style-speedup", "style_timing", first(n)) for n in (15, 18)),
+        *(("style-alexnet-faster", "style_timing", below("image", n)) for n in (15, 18)),
+        *(("style-speedup", "style_timing", below("image", n)) for n in (15, 18)),
         *(("style-versions-differ", "style_quality", few_pairs(n)) for n in (1, 2, 3)),
         *(("style-video-consistency", "style_flicker", below("frame", n)) for n in (85, 120)),
         *(("style-versions-differ", "style_stylised_runs", said("batches", n)) for n in (22_000,)),
