@@ -52,25 +52,16 @@ def test_a_shipped_expert_scores_what_its_record_says(task):
     )
 
 
-def test_a_training_by_ppo_makes_the_same_bytes_again(tmp_path, monkeypatch):
-    for name, value in (("HORIZON", 8), ("EVALUATE_EVERY", 2)):
-        monkeypatch.setattr(ppo, name, value)
+@pytest.mark.parametrize("method", [ppo, td3])
+def test_a_training_makes_the_same_bytes_again(tmp_path, monkeypatch, method):
+    for name, value in (("HORIZON", 8), ("RANDOM_STEPS", 100), ("EVALUATE_EVERY", 2)):
+        monkeypatch.setattr(method, name, value, raising=False)
     monkeypatch.setattr(measuring, "SELECTION_EPISODES", 1)
     monkeypatch.setattr(measuring, "MEASUREMENT_EPISODES", 2)
-    settings = ppo.Settings(seed=1, steps=4 * ppo.ENVIRONMENTS * 8)
-    for number in "12":
-        ppo.train_expert("hopper", settings, tmp_path / number, tmp_path / f"{number}.json")
-    assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
-
-
-def test_a_training_by_td3_makes_the_same_bytes_again(tmp_path, monkeypatch):
-    for name, value in (("RANDOM_STEPS", 100), ("EVALUATE_EVERY", 2)):
-        monkeypatch.setattr(td3, name, value)
-    monkeypatch.setattr(measuring, "SELECTION_EPISODES", 1)
-    monkeypatch.setattr(measuring, "MEASUREMENT_EPISODES", 2)
+    most = {"steps": 4 * ppo.ENVIRONMENTS * 8} if method is ppo else {"updates": 5}
     for number in "12":
         paths = tmp_path / number, tmp_path / f"{number}.json"
-        td3.train_expert("hopper", td3.Settings(seed=1, updates=5), *paths)
+        method.train_expert("hopper", method.Settings(seed=1, **most), *paths)
     assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
 
 

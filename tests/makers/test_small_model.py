@@ -11,7 +11,6 @@ from stops import Never, StopAfter
 
 from makers.sounds import pool as pool_module
 from makers.sounds.catalogue import KINDS
-from makers.sounds.encoders.words import WeighedWords
 from makers.sounds.learning import LearningSettings, learn, write_learned
 from makers.sounds.mixing import Measured, Mixer, write_measured
 from makers.sounds.pool import Pool, PoolSettings, write_pool
@@ -101,14 +100,3 @@ def test_what_is_shipped_loads_in_float32_with_its_record(pool, scenes, tmp_path
     assert caution(tmp_path / "model")
     log = pd.read_csv(tmp_path / "model/training.csv")
     assert about["held_out_map"] == log.set_index("step")["held_out_map"][learned.step]
-
-
-def test_a_word_counts_by_its_weight():
-    torch.manual_seed(0)
-    network, ids = WeighedWords(40, 12, 5, 0.0).eval(), torch.tensor([[7, 9]])
-    with torch.no_grad():
-        network.weights.weight[7] = np.log(3)
-    vectors = network.words.weight
-    mean = (3 * vectors[7] + vectors[9]) / 4
-    wanted = mean + network.inner(mean)
-    torch.testing.assert_close(network(ids, torch.ones_like(ids))[0], wanted)
