@@ -28,11 +28,7 @@ def test_the_shipped_values_have_their_scale_whatever_they_call_it(scale: str) -
 
 @pytest.mark.parametrize(
     ("path", "value"),
-    [
-        ("rl.training.updates", 100),
-        ("style.backbones.vgg.weights", "embedded"),
-        ("a_new_key", 1),
-    ],
+    [("rl.training.updates", 100), ("style.backbones.vgg.weights", "embedded"), ("a_new_key", 1)],
 )
 def test_a_config_that_says_paper_and_is_not_is_refused_by_what_differs(
     path: str, value: object

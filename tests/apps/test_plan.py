@@ -6,10 +6,7 @@ from pathlib import Path
 import pytest
 
 from triptych.apps.listing import Job
-from triptych.apps.plan import (
-    Cost,
-    wall_seconds,
-)
+from triptych.apps.plan import Cost, wall_seconds
 from triptych.cli import main
 
 ROOT = Path(__file__).parents[2]

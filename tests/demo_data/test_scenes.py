@@ -8,13 +8,7 @@ import pytest
 from triptych.audio.captions.rules import normalised, problem_of
 from triptych.demo.scenes.catalogue import Settings, catalogue, divide
 from triptych.demo.scenes.language import captions, keywords, paraphrases
-from triptych.demo.scenes.sounds import (
-    CLASSES,
-    RATE,
-    Scene,
-    keyed,
-    render,
-)
+from triptych.demo.scenes.sounds import CLASSES, RATE, Scene, keyed, render
 from triptych.demo.scenes.synthesis import synthesise
 
 DEMO = Settings(400, 100, 100, 60, 100, 200, [2.0, 3.2], 0)

@@ -15,14 +15,7 @@ from triptych.report.claims import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED
 from triptych.report.document import Item, read_document
 from triptych.report.jobs import origins, time_by_rule
 from triptych.report.markdown import inline, render
-from triptych.report.page import (
-    Page,
-    PageStudy,
-    film_item,
-    page_claims,
-    page_item,
-    render_page,
-)
+from triptych.report.page import Page, PageStudy, film_item, page_claims, page_item, render_page
 from triptych.report.summary import Bars, Summary, write_summary
 from triptych.report.tables import DASH, Table, write_table
 from triptych.rl.report.claims import CLAIMS

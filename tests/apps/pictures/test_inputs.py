@@ -202,8 +202,7 @@ def test_what_is_transparent_leaves_no_fringe_when_it_is_made_smaller():
 
 
 @pytest.mark.parametrize(
-    ("form", "mode"),
-    [("JPEG", "RGB"), ("JPEG", "L"), ("PNG", "RGBA"), ("PNG", "P"), ("TIFF", "1")],
+    ("form", "mode"), [("JPEG", "RGB"), ("JPEG", "L"), ("PNG", "RGBA"), ("PNG", "P"), ("TIFF", "1")]
 )
 def test_a_huge_picture_is_read_where_it_is_made_smaller(form, mode, monkeypatch, capsys):
     monkeypatch.setattr(image_files, "MOST_PIXELS", 300 * 400 - 1)
