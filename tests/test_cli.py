@@ -9,7 +9,6 @@ import sys
 import pytest
 
 from triptych.cli import _parser, main
-from triptych.core.errors import printable
 from triptych.core.provenance import LIBRARY
 
 
@@ -72,12 +71,6 @@ def test_a_files_name_can_do_nothing_to_the_terminal(tmp_path, monkeypatch, caps
     printed = capsys.readouterr()
     assert r"\x1b]0;mine\x07 \u202e gnp \udce9.png" in printed.out + printed.err
     assert not {"\x1b", "\x07", "\u202e", "\udce9"} & set(printed.out + printed.err)
-
-
-def test_a_name_becomes_text_that_page_table_and_terminal_can_hold():
-    assert printable("caf\u00e9 \u96e8 \x1b[2J\r\n\u2066\udce9") == (
-        "caf\u00e9 \u96e8 " + r"\x1b[2J\r\n\u2066\udce9"
-    )
 
 
 @pytest.mark.parametrize("folder", ["copy", "."])

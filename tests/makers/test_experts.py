@@ -10,7 +10,7 @@ import pytest
 import torch
 from policies import random_expert
 
-from makers.experts import measuring, ppo, td3
+from makers.experts import td3
 from makers.experts.measuring import roll_out
 from triptych.demo.collection import read_expert
 from triptych.rl.tasks.locomotion import TASKS, Locomotion
@@ -50,19 +50,6 @@ def test_a_shipped_expert_scores_what_its_record_says(task):
     assert task_named(task).score(returns).mean() == pytest.approx(
         measured["score_normalised_mean"], abs=max(5.0, 2 * measured["score_normalised_std"])
     )
-
-
-@pytest.mark.parametrize("method", [ppo, td3])
-def test_a_training_makes_the_same_bytes_again(tmp_path, monkeypatch, method):
-    for name, value in (("HORIZON", 8), ("RANDOM_STEPS", 100), ("EVALUATE_EVERY", 2)):
-        monkeypatch.setattr(method, name, value, raising=False)
-    monkeypatch.setattr(measuring, "SELECTION_EPISODES", 1)
-    monkeypatch.setattr(measuring, "MEASUREMENT_EPISODES", 2)
-    most = {"steps": 4 * ppo.ENVIRONMENTS * 8} if method is ppo else {"updates": 5}
-    for number in "12":
-        paths = tmp_path / number, tmp_path / f"{number}.json"
-        method.train_expert("hopper", method.Settings(seed=1, **most), *paths)
-    assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
 
 
 def test_td3_tells_a_fall_from_a_time_limit(monkeypatch):

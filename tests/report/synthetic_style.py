@@ -80,7 +80,10 @@ def runs_and_histories(
     for experiment in VARIED:
         runs, histories = [], []
         for row in (row for row in rows if row["experiment"] == experiment):
-            row |= {"batch": 1, "device": device, "status": _status(row)}
+            large = (row["backbone"], row["size"]) == ("alexnet", 1024)
+            row |= {"batch": 1, "device": device, "status": "diverged" if large else "finished"}
+            if experiment == "optimizers":
+                row["status"] = OPTIMIZERS[row["optimizer"], row["rates"]][1]
             history = _history(row, evaluations)
             last = history.iloc[-1]
             row |= {f"{name}_loss_final": last[name] for name in ("content", "style", "total")}
@@ -90,12 +93,6 @@ def runs_and_histories(
             histories.append(history)
         experiments[experiment] = (pd.DataFrame(runs), pd.concat(histories, ignore_index=True))
     return experiments
-
-
-def _status(row: dict[str, Any]) -> str:
-    if row["experiment"] == "optimizers":
-        return OPTIMIZERS[row["optimizer"], row["rates"]][1]
-    return "diverged" if (row["backbone"], row["size"]) == ("alexnet", 1024) else "finished"
 
 
 def _history(row: dict[str, Any], evaluations: int) -> pd.DataFrame:
