@@ -231,7 +231,7 @@ def test_a_text_side_that_cannot_be_used_is_told_with_what_to_do(sounds, weights
         (["index", "absent"], "not a folder"),
         (["index", "empty"], "no sound files"),
         (["index", "sounds", "--model", "empty"], "no trained model.*--model small"),
-        (["index", "sounds", "--device", "cuda"], "finds no GPU"),
+        (["index", "sounds", "--rebuild", "--device", "cuda"], "finds no GPU"),
         (["search", "rain", "--index", "empty"], "make one with triptych index"),
         (["search", " ", "--index", "sounds"], "TEXT is empty"),
         (["search", "?!", "--index", "sounds"], "no word"),
