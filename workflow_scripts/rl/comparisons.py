@@ -27,6 +27,7 @@ from triptych.rl.report.tables import (
     decimals_by_task,
     interval_text,
 )
+from triptych.rl.tasks.task import NORMALISED, OWN
 
 
 def table(long: pd.DataFrame, title: str, caption: str) -> Table:
@@ -40,9 +41,10 @@ def table(long: pd.DataFrame, title: str, caption: str) -> Table:
         "registered", ascending=False, kind="stable"
     )
     digits, headers = decimals_by_task(shown), {}
+    short = {POINTS.format(NORMALISED): "", POINTS.format(OWN): " (own reference)"}
     for task in tasks_in_order(shown):
         unit = task_unit(shown, task)
-        headers[task] = task_title(shown, task) + ("" if unit == POINTS else f" ({unit})")
+        headers[task] = task_title(shown, task) + short.get(unit, f" ({unit})")
     headers[ALL_TASKS], digits[ALL_TASKS] = "First scores more", 2
     cells = []
     for cell in shown.to_dict("records"):

@@ -32,7 +32,7 @@ from triptych.rl.report.scores import (
     summarise_scores,
 )
 from triptych.rl.report.tables import CELL_TEXT, decimals_by_task, interval_text, score_header
-from triptych.rl.tasks.task import NORMALISED
+from triptych.rl.tasks.task import SCALED
 
 
 def numbers(runs: pd.DataFrame, sparsity_percent: float) -> pd.DataFrame:
@@ -43,7 +43,7 @@ def numbers(runs: pd.DataFrame, sparsity_percent: float) -> pd.DataFrame:
     """
     chosen = runs[runs["sparsity_percent"].isin([0, sparsity_percent])]
     parts = [summarise_scores(chosen)]
-    alike = chosen[chosen["unit"] == NORMALISED]
+    alike = chosen[chosen["unit"].isin(SCALED)]
     if alike["task"].nunique() > 1:
         parts.append(aggregate_over_tasks(alike).assign(task=ALL_TASKS))
     return pd.concat([part for part in parts if len(part)], ignore_index=True)

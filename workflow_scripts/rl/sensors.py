@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from triptych.core.files import read_frames
 from triptych.core.job import job
-from triptych.report.palette import INK, legend_below, styled, write_figure
+from triptych.report.palette import INK, in_lines, legend_below, styled, write_figure
 from triptych.rl.methods import OBSERVATIONS
 from triptych.rl.report.figures import expert_line
 from triptych.rl.report.labels import (
@@ -72,7 +72,7 @@ def figure(long: pd.DataFrame, behaviour: pd.DataFrame) -> Figure:
     for (above, below), task in zip(panels.T, tasks, strict=True):
         expert_line(above, behaviour, task)
         _scores_panel(above, scores[scores["task"] == task])
-        above.set_title(task_title(scores, task))
+        above.set_title(in_lines(task_title(scores, task)))
         if unit != (unit := task_unit(scores, task)):
             pruned = f"dense, and {scores['sparsity_percent'].max():g}% pruned"
             above.set_ylabel(f"{unit}\n{pruned}")

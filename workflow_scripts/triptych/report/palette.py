@@ -3,6 +3,7 @@
 import base64
 import io
 import re
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,12 @@ def spoken(name: str) -> str:
     """The name of a painting or a photograph as a reader writes it: `great_wave`, Great wave."""
     words = name.replace("_", " ").replace("-", " ").strip()
     return words[:1].upper() + words[1:]
+
+
+def in_lines(name: str, letters: int = 32) -> str:
+    """A name on lines of so many letters at most, broken where words or underscores end; 32 of a
+    title are as wide as a panel."""
+    return textwrap.fill(name.replace("_", "_ "), letters).replace("_ ", "_")
 
 
 @styled
