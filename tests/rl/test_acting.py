@@ -181,7 +181,7 @@ def test_policy_c_compiles_without_a_warning_on_any_processor(tmp_path):
         (tmp_path / name).write_text(reader(name))
     (tmp_path / "own.c").write_text(
         '#include "policy.h"\n#include "policy.h"\n'
-        "int main(void) { const char *problem; return policy_open(\"none\", &problem) != 0; }\n"
+        'int main(void) { const char *problem; return policy_open("none", &problem) != 0; }\n'
     )
     for native in ([NATIVE], []):
         options = ["-Wall", "-Wextra", "-Wmissing-prototypes", "-Werror", *native, "-lm"]

@@ -75,7 +75,7 @@ def figure(long: pd.DataFrame, behaviour: pd.DataFrame) -> Figure:
         above.set_title(in_lines(task_title(scores, task)))
         if unit != (unit := task_unit(scores, task)):
             pruned = f"dense, and {scores['sparsity_percent'].max():g}% pruned"
-            above.set_ylabel(f"{unit}\n{pruned}")
+            above.set_ylabel(f"{in_lines(unit)}\n{pruned}")
         _inputs_panel(below, weights[weights["task"] == task])
     legend_below(drawn, list(panels[0]), columns=3)
     return drawn

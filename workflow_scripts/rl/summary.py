@@ -43,9 +43,7 @@ def numbers(
     rows = scores[scores["unit"].isin(SCALED) & (scores["task"] != ALL_TASKS)]
     rows = rows.assign(seen=observations)
     if sensors is not None:
-        others = sensors[
-            sensors["unit"].isin(SCALED) & (sensors["observations"] != observations)
-        ]
+        others = sensors[sensors["unit"].isin(SCALED) & (sensors["observations"] != observations)]
         runs = others.rename(columns={"value": "score"}).assign(algorithm=min(scores["algorithm"]))
         rows = pd.concat([rows, summarise_scores(runs).assign(seen=others["observations"].min())])
     key = ["task", "algorithm", "seen"]

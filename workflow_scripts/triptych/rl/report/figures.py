@@ -62,7 +62,7 @@ def score_panels(
             axes.yaxis.set_major_locator(MaxNLocator(5))
             axes.grid(axis="x", visible=False)
             if unit != before:
-                axes.set_ylabel(unit if before else f"{algorithm}\n{unit}")
+                axes.set_ylabel(in_lines(unit) if before else f"{algorithm}\n{in_lines(unit)}")
         before = unit
         bottom = min(0.0, of_task[within[0]].min())
         margin = 0.05 * ((top - bottom) or 1.0)  # all scores may be 0
