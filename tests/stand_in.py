@@ -38,4 +38,5 @@ def run(rule: str, given: dict, output: Named, threads: int = 1, **params: objec
         wildcards=Named(painting="swirls"),
         threads=threads,
     )
-    runpy.run_path(str(SCRIPTS / script_of(rule)), init_globals={"snakemake": snakemake})
+    path = str(SCRIPTS / script_of(rule))
+    runpy.run_path(path, init_globals={"snakemake": snakemake}, run_name="__main__")

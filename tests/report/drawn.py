@@ -19,7 +19,7 @@ def misplaced(figure: Figure) -> list[str]:
         for text in figure.findobj(Text)
         if text.get_text().strip() and text.get_visible() and id(text) not in beyond
     }
-    legends = {"legend": legend.get_window_extent() for legend in figure.legends}
+    legends = {f"legend {n}": its.get_window_extent() for n, its in enumerate(figure.legends)}
     width, height = figure.bbox.size
     wrong = [
         name

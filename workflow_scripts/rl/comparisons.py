@@ -69,4 +69,10 @@ if __name__ == "__main__":
         scores, datasets = read_scores(snakemake.input, params.observations)
         long = comparisons_long(run_scores(scores))
         long = score_cells(long, scores, datasets, scale=params.scale, unit=POINTS)
-        write_table(long, table(long, params.title, params.caption), snakemake.output)
+        rest = long[~long["registered"] & (long["seeds"] >= ENOUGH_SEEDS)]
+        rest = rest[rest["sparsity_percent"] < long["sparsity_percent"].max()]
+        shown, *others = (
+            table(rows, params.title, params.caption)
+            for rows in (long, *(level for _, level in rest.groupby("sparsity_percent")))
+        )
+        write_table(long, shown, snakemake.output, others)

@@ -26,7 +26,13 @@ from triptych.rl.report.labels import (
     tasks_in_order,
 )
 from triptych.rl.report.masks import sensing
-from triptych.rl.report.scores import default_pruning, run_scores, score_cells
+from triptych.rl.report.scores import (
+    by_level,
+    default_pruning,
+    run_scores,
+    score_cells,
+    shown_level,
+)
 
 COLOURS = {"raw": "#d55e00", "normalised": "#0072b2"}
 SHOWN = 24
@@ -132,5 +138,6 @@ if __name__ == "__main__":
         runs = run_scores(scores).rename(columns={"score": "value"})
         runs = score_cells(runs, scores, datasets, scale=params.scale)
         inputs = pd.read_csv(snakemake.input.inputs)
+        (inputs, *_) = by_level(inputs, shown_level(inputs, params.sparsity))
         long = numbers(runs, inputs, **params.sensing)
         write_figure(figure(long, datasets), long, snakemake.output)

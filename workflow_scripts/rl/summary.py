@@ -19,7 +19,7 @@ from triptych.rl.report.labels import (
     OBSERVATION_LABELS,
     TASK_LABELS,
 )
-from triptych.rl.report.scores import RATIO, summarise_scores
+from triptych.rl.report.scores import RATIO, by_level, shown_level, summarise_scores
 from triptych.rl.tasks.task import OWN, SCALED
 
 RECORDED = {"collected": "recordings of our own experts, not D4RL's", "d4rl": "D4RL's data"}
@@ -162,7 +162,7 @@ if __name__ == "__main__":
         table1, scores, datasets = map(read_frames, (files.table1, files.scores, files.datasets))
         shown = summary(
             table1,
-            scores,
+            by_level(scores, shown_level(scores, params.sparsity))[0],
             datasets,
             read_frames(files.sensors) if files.sensors else None,
             observations=params.observations,

@@ -28,7 +28,8 @@ def add_commands(commands: Any) -> None:
         "export",
         help="write one policy for machines without PyTorch",
         description="Write the acting networks of one policy as a packed file "
-        "(docs/packed-format.md), and beside it the file's reader policy.c and policy.h (libc and libm).",
+        "(docs/packed-format.md), and beside it the file's reader policy.c and policy.h (libc and "
+        "libm).",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -79,6 +79,12 @@ def shown_level(frame: pd.DataFrame, sparsity_percent: float) -> float:
     return sparsity_percent if sparsity_percent in pruned else max(pruned, default=0)
 
 
+def by_level(long: pd.DataFrame, shown: float) -> list[pd.DataFrame]:
+    """Rows of each sparsity with the dense ones: those of the shown sparsity first."""
+    others = sorted(set(long["sparsity_percent"]) - {0, shown})
+    return [long[long["sparsity_percent"].isin([0, level])] for level in (shown, *others)]
+
+
 def run_scores(evaluations: pd.DataFrame) -> pd.DataFrame:
     """The score of each run: the mean over the episodes of its last policy.
 
