@@ -1,8 +1,8 @@
 """python docs/figures.py: write the figures of README.md and docs/ from the files with them.
 
 Claims come from resources/published, jobs, rules and edges from Snakemake's dry run, hours,
-downloads and disk from resources/costs.csv, the demo's values from its config, speed from what `make bench`
-and docs/measured.py wrote (docs/results/bench). `make docs` runs this;
+downloads and disk from resources/costs.csv, the demo's values from its config, speed from what
+`make bench` and docs/measured.py wrote (docs/results/bench). `make docs` runs this;
 tests/test_docs.py fails where a page says something else.
 """
 
