@@ -113,10 +113,8 @@ rule rl_latency:
     input:
         masks=f"results/rl/{{task}}/{PRUNED_WIDTHS}/{RL.timed['stack']}/masks.safetensors",
         transitions="results/rl/{task}/transitions.safetensors",
-        reader=[
-            shipped(f"workflow_scripts/triptych/rl/acting/readers/policy.{kind}")
-            for kind in ("c", "h")
-        ],
+        reader=shipped("workflow_scripts/triptych/rl/acting/readers/policy.c"),
+        declared=shipped("workflow_scripts/triptych/rl/acting/readers/policy.h"),
     output:
         latency="results/rl/{task}/latency.csv",
     log:
