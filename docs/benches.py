@@ -85,6 +85,12 @@ def bench_style() -> str:
     return _table(["", *SIDES, "ratio"], lines, rows)
 
 
+def command_seconds() -> float:
+    """Seconds of a whole `triptych stylize` of 512 pixels."""
+    rows = [row for row in _rows(BENCH / "style.csv") if row["compared"] == "command"]
+    return next(float(row["seconds"]) for row in rows if row["side"] == "triptych")
+
+
 def bench_command() -> str:
     """Seconds of whole processes that paint a photograph: a row a command."""
     rows = [row for row in _rows(BENCH / "style.csv") if row["compared"] == "command"]

@@ -1,8 +1,8 @@
 """python docs/figures.py: write the figures of README.md and docs/ from the files with them.
 
 Claims come from resources/published, jobs, rules and edges from Snakemake's dry run, hours,
-downloads and disk from resources/costs.csv, profiles from profiles/, speed from what `make bench`
-and docs/measured.py wrote (docs/results/bench). `make docs` runs this;
+downloads and disk from resources/costs.csv, the demo's values from its config, speed from what
+`make bench` and docs/measured.py wrote (docs/results/bench). `make docs` runs this;
 tests/test_docs.py fails where a page says something else.
 """
 
@@ -49,10 +49,20 @@ SAID = {
     r"(\d+) of our own": "own",
     r"demo's (\d+) jobs": "jobs",
     r"workflow's (\d+) rules": "rules",
-    r"(\d+) profiles": "profiles",
     r"(\d+) minutes on two cores": "minutes",
     r"(\d+) GPU hours of the audio study": "audio",
     r"(\d+) GPU hours in all": "gpu",
+    r"([\d,]+) short sound scenes": "scenes",
+    r"([\d,]+) scenes of 2 to 3 s": "scenes",
+    r"In ([\d,]+) updates BC": "updates",
+    r"\| ([\d,]+) of \d+; BC five": "updates",
+    r"updates, seeds \| [\d,]+ of (\d+)": "batch",
+    r"([\d,]+) steps a task": "transitions",
+    r"(\d+) or \d+ evaluations": "fewest",
+    r"\d+ or (\d+) evaluations": "most",
+    r"demo's (\d+) batches": "batches",
+    r"(\d+) batches of \d from the shipped": "batches",
+    r"512 x 512 pixels in \[([\d.]+) s\]": "command",
 }
 """Phrases whose number, wherever a page has them, is one of `numbers`."""
 GROUPS = {
@@ -92,18 +102,35 @@ def declared(pattern: str = "*") -> list[str]:
     return [name for name in names if "_" in name]
 
 
-def numbers() -> dict[str, int]:
+def configured() -> dict[str, int]:
+    """Values of the demo's config that pages state."""
+    demo = read_config(ROOT)
+    rl, style, synthesis = demo["rl"], demo["style"], demo["audio"]["synthesis"]
+    runs = [style["optimize"], *filter(None, style["experiments"].values())]
+    evaluations = [run["evaluations"] for run in runs if "evaluations" in run]
+    return {
+        "scenes": sum(n for key, n in synthesis.items() if key not in ("seconds", "seed")),
+        "updates": rl["training"]["updates"],
+        "batch": rl["training"]["batch"],
+        "transitions": rl["collect"]["transitions"],
+        "fewest": min(evaluations),
+        "most": max(evaluations),
+        "batches": style["training"]["schedule"]["batches"],
+    }
+
+
+def numbers() -> dict[str, float]:
     """What the phrases of SAID say, by name."""
     papers = [row["paper"] for row in _published()]
     jobs, _ = planned("demo")
     at_paper, costs = planned("paper")
     of_audio = [job for job in at_paper if job.rule.startswith("audio")]
-    return {
+    return configured() | {
+        "command": round(benches.command_seconds(), 1),
         "claims": len(papers) - papers.count("this project"),
         "own": papers.count("this project"),
         "jobs": len(jobs),
         "rules": len({*declared(), *(job.rule for scale in SCALES for job in planned(scale)[0])}),
-        "profiles": sum(path.is_dir() for path in (ROOT / "profiles").iterdir()),
         "minutes": _minutes(demo_runs()[0]),
         "audio": round(total_cost(of_audio, costs).gpu_hours),
         "gpu": round(total_cost(at_paper, costs).gpu_hours),
@@ -315,7 +342,7 @@ def filled(text: str) -> str:
     """A page with its figures, and with what stands between the marks of a block, written anew."""
     for pattern, name in SAID.items():
         if re.search(pattern, text):
-            said = str(numbers()[name])
+            said = f"{numbers()[name]:,}"
             text = re.sub(
                 pattern, lambda found, said=said: found[0].replace(found[1], said, 1), text
             )

@@ -114,6 +114,7 @@ rule rl_latency:
         masks=f"results/rl/{{task}}/{PRUNED_WIDTHS}/{RL.timed['stack']}/masks.safetensors",
         transitions="results/rl/{task}/transitions.safetensors",
         reader=shipped("workflow_scripts/triptych/rl/acting/readers/policy.c"),
+        declared=shipped("workflow_scripts/triptych/rl/acting/readers/policy.h"),
     output:
         latency="results/rl/{task}/latency.csv",
     log:

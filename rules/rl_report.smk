@@ -35,7 +35,7 @@ if RL.sensing:
         scores=RL.files("scores.csv", RL.select(pruning="default")),
         inputs="results/tables/rl_inputs.csv",
         datasets=RL.datasets,
-        params={"sensing": RL.sensing},
+        params={"sparsity": SHOWN["sparsity"], "sensing": RL.sensing},
     )
 
 if RL.variants:

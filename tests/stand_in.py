@@ -33,5 +33,5 @@ def run(rule: str, given: dict, output: Named, threads: int = 1, **params: objec
         wildcards=Named(painting="swirls"),
         threads=threads,
     )
-    script = SCRIPTS / f"{rule.replace('_', '/', 1)}.py"
-    runpy.run_path(str(script), init_globals={"snakemake": snakemake})
+    path = SCRIPTS / f"{rule.replace('_', '/', 1)}.py"
+    runpy.run_path(str(path), init_globals={"snakemake": snakemake}, run_name="__main__")

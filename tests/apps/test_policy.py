@@ -70,7 +70,7 @@ def test_export_writes_the_reader_beside_the_packed_file(policies, capsys):
     Path("to").mkdir()
     assert main(command) == 0
     written = {path.name for path in Path("to").iterdir()}
-    assert written == {"x.tpk", "policy.c"}
+    assert written == {"x.tpk", "policy.c", "policy.h"}
     printed = capsys.readouterr().out
     assert "rounded to fp16, largest error" in printed
     assert all(str(Path("to") / name) in printed for name in written)

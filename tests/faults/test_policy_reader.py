@@ -12,9 +12,12 @@ import pytest
 
 from triptych.rl.pruning.storage import MAGIC, PREAMBLE, VERSION, pack
 
-READER = Path(__file__).parents[2] / "workflow_scripts/triptych/rl/acting/readers/policy.c"
+READER = Path(__file__).parents[2] / "workflow_scripts/triptych/rl/acting/readers"
 DRIVER = r"""
-#include "policy.c"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "policy.h"
 int main(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         const char *problem;
@@ -43,10 +46,10 @@ def driver(tmp_path_factory) -> Path:
     if (compiler := shutil.which("cc")) is None:
         pytest.skip("policy.c is tried where there is a C compiler named cc")
     folder = tmp_path_factory.mktemp("driver")
-    shutil.copy(READER, folder)
+    shutil.copytree(READER, folder, dirs_exist_ok=True)
     (folder / "driver.c").write_text(DRIVER)
     made = subprocess.run(
-        [compiler, "-std=c99", *SANITIZERS, "driver.c", "-o", "driver", "-lm"],
+        [compiler, "-std=c99", *SANITIZERS, "driver.c", "policy.c", "-o", "driver", "-lm"],
         cwd=folder,
         capture_output=True,
         text=True,

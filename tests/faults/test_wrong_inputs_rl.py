@@ -134,7 +134,7 @@ def test_a_wrong_policy_is_refused(sandbox, kind):
     sandbox.check()
 
 
-@pytest.mark.parametrize("name", ["policy.c", "sub/../policy.c", "POLICY.C", "p.safetensors"])
+@pytest.mark.parametrize("name", ["policy.h", "sub/../policy.c", "POLICY.C", "p.safetensors"])
 def test_an_export_overwrites_neither_its_reader_nor_its_policy(sandbox, name):
     policies(sandbox.here / "p.safetensors", BC)
     (sandbox.here / "sub").mkdir()
@@ -142,7 +142,7 @@ def test_an_export_overwrites_neither_its_reader_nor_its_policy(sandbox, name):
     sandbox.command_refuses("policy", "export", *arguments, said=(name, "choose another"))
     assert sandbox.triptych("policy", "export", "p.safetensors", "-o", "hop-0.95")[0] == 0
     assert len(unpack("hop-0.95").arrays) == 6
-    sandbox.check("hop-0.95", "policy.c")
+    sandbox.check("hop-0.95", "policy.c", "policy.h")
 
 
 def test_what_a_policy_says_of_itself_names_no_other_folder(sandbox):
@@ -153,7 +153,7 @@ def test_what_a_policy_says_of_itself_names_no_other_folder(sandbox):
     name = ".._.._home_evil-a_b-95-seed0-fp32.tpk"
     assert code == 0 and name in printed
     assert unpack(name).metadata["row"] == row
-    sandbox.check(name.removesuffix(".tpk"), "policy.c")
+    sandbox.check(name.removesuffix(".tpk"), "policy.c", "policy.h")
 
 
 def test_a_pickle_is_no_expert_and_no_transitions(sandbox):

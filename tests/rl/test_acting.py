@@ -12,7 +12,7 @@ import torch
 from packed_reader import unpack
 
 from triptych.rl.acting import latency
-from triptych.rl.acting.exporting import acting_arrays, reader
+from triptych.rl.acting.exporting import READER, acting_arrays, reader
 from triptych.rl.acting.inference import ActingSettings, Policy, numpy_dense
 from triptych.rl.acting.latency import (
     COMPILE,
@@ -177,11 +177,19 @@ class Compiled:
 def test_policy_c_compiles_without_a_warning_on_any_processor(tmp_path):
     if (compiler := shutil.which("cc")) is None:
         pytest.skip("policy.c is tried where there is a C compiler named cc")
-    (tmp_path / "policy.c").write_text(reader())
+    for name in READER:
+        (tmp_path / name).write_text(reader(name))
+    (tmp_path / "own.c").write_text(
+        '#include "policy.h"\n#include "policy.h"\n'
+        'int main(void) { const char *problem; return policy_open("none", &problem) != 0; }\n'
+    )
     for native in ([NATIVE], []):
-        options = [*COMPILE, "-Wall", "-Wextra", "-Werror", *native]
-        made = [tmp_path / "policy.c", "-o", tmp_path / "libpolicy.so", "-lm"]
-        subprocess.run([compiler, *options, *made], check=True)
+        options = ["-Wall", "-Wextra", "-Wmissing-prototypes", "-Werror", *native, "-lm"]
+        made = ["policy.c", "-o", "libpolicy.so"]
+        subprocess.run([compiler, *COMPILE, *made, *options], check=True, cwd=tmp_path)
+    made = ["-std=c99", "own.c", "policy.c", "-o", "own"]
+    subprocess.run([compiler, *made, *options], check=True, cwd=tmp_path)
+    subprocess.run([tmp_path / "own"], check=True)
 
 
 @pytest.mark.parametrize(("values", "kept"), [("fp32", 0.5), ("fp16", 0.05), ("fp16", 1.0)])

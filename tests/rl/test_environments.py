@@ -7,7 +7,7 @@ from recorded_files import prepared, written
 
 from triptych.rl.tasks.environments import GymnasiumEpisodes, episodes_of, spaces_of
 from triptych.rl.tasks.locomotion import Locomotion
-from triptych.rl.tasks.task import NORMALISED, PAPER, task_from, task_named
+from triptych.rl.tasks.task import NORMALISED, OWN, PAPER, task_from, task_named
 
 PENDULUM = task_from("pendulum", "Pendulum-v1")
 
@@ -72,7 +72,7 @@ def test_recorded_actions_are_scaled_to_the_environments_bounds(tmp_path):
 
 def test_a_score_lies_between_the_references_of_config():
     task = task_from("ant", "Ant-v5", [-100, 300])
-    assert task.unit == NORMALISED and PENDULUM.unit == "return"
+    assert task.unit == OWN and PENDULUM.unit == "return"
     assert task.score(np.array([-100, 0, 300])).tolist() == [0, 25, 100]
     assert PENDULUM.score(-7.5) == -7.5
 
@@ -81,6 +81,8 @@ def test_one_of_the_papers_environments_has_its_references_under_any_name():
     assert task_from("hopper") is PAPER["hopper"]
     task = task_from("hopper_medium", "Hopper-v4")
     assert (task.reference, task.inputs) == (PAPER["hopper"].reference, PAPER["hopper"].inputs)
+    assert task.unit == task_from("mine", "Hopper-v4", task.reference).unit == NORMALISED
     assert isinstance(episodes_of(task, 1), Locomotion)
-    assert task_from("mine", "Hopper-v4", [0, 1]).reference == (0, 1)
+    own = task_from("mine", "Hopper-v4", [0, 1])
+    assert (own.reference, own.unit) == ((0, 1), OWN)
     assert task_from("mine", "Hopper-v4", options={"healthy_reward": 2.0}).reference is None

@@ -27,6 +27,7 @@ from triptych.rl.report.tables import (
     decimals_by_task,
     interval_text,
 )
+from triptych.rl.tasks.task import NORMALISED, OWN
 
 
 def table(long: pd.DataFrame, title: str, caption: str) -> Table:
@@ -40,9 +41,10 @@ def table(long: pd.DataFrame, title: str, caption: str) -> Table:
         "registered", ascending=False, kind="stable"
     )
     digits, headers = decimals_by_task(shown), {}
+    short = {POINTS.format(NORMALISED): "", POINTS.format(OWN): " (own reference)"}
     for task in tasks_in_order(shown):
         unit = task_unit(shown, task)
-        headers[task] = task_title(shown, task) + ("" if unit == POINTS else f" ({unit})")
+        headers[task] = task_title(shown, task) + short.get(unit, f" ({unit})")
     headers[ALL_TASKS], digits[ALL_TASKS] = "First scores more", 2
     cells = []
     for cell in shown.to_dict("records"):
@@ -67,4 +69,10 @@ if __name__ == "__main__":
         scores, datasets = read_scores(snakemake.input, params.observations)
         long = comparisons_long(run_scores(scores))
         long = score_cells(long, scores, datasets, scale=params.scale, unit=POINTS)
-        write_table(long, table(long, params.title, params.caption), snakemake.output)
+        rest = long[~long["registered"] & (long["seeds"] >= ENOUGH_SEEDS)]
+        rest = rest[rest["sparsity_percent"] < long["sparsity_percent"].max()]
+        shown, *others = (
+            table(rows, params.title, params.caption)
+            for rows in (long, *(level for _, level in rest.groupby("sparsity_percent")))
+        )
+        write_table(long, shown, snakemake.output, others)

@@ -1,6 +1,6 @@
 """Learning curves.
 
-D4RL-normalised score at every evaluation, BCQ (top) and BC (bottom): the dense runs, and those of
+Score at every evaluation, BCQ (top) and BC (bottom): the dense runs, and those of
 the sparsity that the tables show. Line: mean over seeds; band: lowest to highest seed; thin:
 controls. The score that the other figures show is the mean of each run's last evaluations.
 """

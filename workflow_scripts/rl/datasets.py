@@ -15,7 +15,7 @@ from triptych.report.palette import label
 from triptych.report.tables import DASH, Table, number, plain, write_table
 from triptych.rl.report.labels import TASK_LABELS
 from triptych.rl.report.tables import decimals
-from triptych.rl.tasks.task import NORMALISED, UNLIMITED
+from triptych.rl.tasks.task import NORMALISED, SCALED, UNLIMITED
 
 SOURCES = {
     "d4rl": "D4RL expert, downloaded",
@@ -36,7 +36,7 @@ def table(long: pd.DataFrame, title: str, caption: str) -> Table:
     rows, notes = [], [caption]
     for data in long.to_dict("records"):
         kind, _, quality = str(data["source"]).partition(" ")
-        task, scored = label(TASK_LABELS, data["task"]), data["unit"] == NORMALISED
+        task, scored = label(TASK_LABELS, data["task"]), data["unit"] in SCALED
         rows.append(
             (
                 task,

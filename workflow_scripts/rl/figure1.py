@@ -1,12 +1,12 @@
 """Figure 1. Score against sparsity, SNIP.
 
-D4RL-normalised score of BCQ (top) and BC (bottom) against the share of weights pruned with SNIP
-before training. A run's score is the mean of its last evaluations, never the best. Line: mean over
-seeds; band: lowest to highest seed (the paper's "100% confidence interval"); bars: 95% interval of
-the mean of three seeds or more, cut where it leaves the panel. Dashed: the dense runs; dotted: the
-policy behind the data. Sparsity levels are equally spaced. At the papers' scale observations are
-raw, as in the code that the paper builds on; elsewhere normalised: short trainings prune badly on
-raw ones (docs/scales.md, "Beyond the papers").
+Score of BCQ (top) and BC (bottom) against the share of weights pruned with SNIP before training. A
+run's score is the mean of its last evaluations, never the best. Line: mean over seeds; band: lowest
+to highest seed (the paper's "100% confidence interval"); bars: 95% interval of the mean of three
+seeds or more, cut where it leaves the panel. Dashed: the dense runs; dotted: the policy behind the
+data. Sparsity levels are equally spaced. At the papers' scale observations are raw, as in the code
+that the paper builds on; elsewhere normalised: short trainings prune badly on raw ones
+(docs/scales.md, "Beyond the papers").
 """
 
 from triptych.core.job import job

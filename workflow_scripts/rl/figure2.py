@@ -1,7 +1,7 @@
 """Figure 2. Score against sparsity, GraSP.
 
-D4RL-normalised score of BCQ (top) and BC (bottom) against the share of weights pruned with GraSP
-before training: lines, bands and bars as in Figure 1.
+Score of BCQ (top) and BC (bottom) against the share of weights pruned with GraSP before training:
+lines, bands and bars as in Figure 1.
 """
 
 from triptych.core.job import job

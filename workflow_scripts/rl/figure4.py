@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from triptych.core.files import read_frames
 from triptych.core.job import job
-from triptych.report.palette import INK, label, legend_below, styled, write_figure
+from triptych.report.palette import INK, in_lines, label, legend_below, styled, write_figure
 from triptych.rl.report.labels import NETWORK_LABELS, TASK_LABELS
 from triptych.rl.report.memory import beside_published, mean_megabytes
 from triptych.rl.report.scores import with_observations
@@ -69,7 +69,7 @@ def figure(long: pd.DataFrame, *, task: str) -> Figure:
         axes.set_ylim(0, None)
         axes.set_xlabel("weights pruned (%)")
         axes.set_title(NETWORK_LABELS[network])
-    panels[0].set_ylabel(f"megabytes ({label(TASK_LABELS, task)})")
+    panels[0].set_ylabel(in_lines(f"megabytes ({label(TASK_LABELS, task)})"))
     legend_below(drawn, list(panels), columns=5)
     return drawn
 

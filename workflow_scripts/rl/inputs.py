@@ -12,19 +12,19 @@ from triptych.report.palette import label
 from triptych.report.tables import Table, plain, with_cells, write_table
 from triptych.rl.report.labels import METHOD_LABELS, OBSERVATION_LABELS, TASK_LABELS
 from triptych.rl.report.masks import sensing
-from triptych.rl.report.scores import default_pruning, shown_level, with_sources
+from triptych.rl.report.scores import by_level, default_pruning, shown_level, with_sources
 
 INPUT = ["task", "networks", "observations", "method", "sparsity_percent", "layer", "input", "name"]
 
 
-def numbers(inputs: pd.DataFrame, *, sparsity_percent: float, scale: str) -> pd.DataFrame:
-    """Weights kept by input at one sparsity, mean over seeds, and how many seeds cut it.
+def numbers(inputs: pd.DataFrame, *, scale: str) -> pd.DataFrame:
+    """Weights kept by input, mean over seeds, and how many seeds cut it.
 
     inputs: rows of inputs.csv; a mask that two sweeps share, since they prune networks of the same
     widths and seed, counts once. Returns INPUT, weights, seeds, value (percent of the input's
     weights), least (fewest weights kept by any seed), cut (seeds that keep none).
     """
-    chosen = inputs[inputs["sparsity_percent"] == sparsity_percent]
+    chosen = inputs[inputs["sparsity_percent"] > 0]
     chosen = chosen.drop_duplicates([*INPUT, "weights", "seed"])
     frame = chosen.assign(
         share=100 * chosen["kept"] / chosen["weights"], cut=chosen["kept"] == 0
@@ -39,7 +39,8 @@ def numbers(inputs: pd.DataFrame, *, sparsity_percent: float, scale: str) -> pd.
 
 
 def table(long: pd.DataFrame, title: str, caption: str) -> Table:
-    """The inputs that a policy's first layer is cut off from. long: as `numbers` returns it."""
+    """The inputs that a policy's first layer is cut off from. long: rows of `numbers` of one
+    sparsity."""
     rows = []
     key = ["task", "networks", "observations", "method"]
     for names, inputs in sensing(long).groupby(key, sort=False):
@@ -65,7 +66,9 @@ if __name__ == "__main__":
     with job(snakemake):
         params, datasets = snakemake.params, read_frames(snakemake.input.datasets)
         inputs = default_pruning(read_frames(snakemake.input.inputs))
-        level = shown_level(inputs, params.sparsity)
-        long = numbers(inputs, sparsity_percent=level, scale=params.scale)
-        long = with_sources(long, datasets)
-        write_table(long, table(long, params.title, params.caption), snakemake.output)
+        long = with_sources(numbers(inputs, scale=params.scale), datasets)
+        shown, *others = (
+            table(rows, params.title, params.caption)
+            for rows in by_level(long, shown_level(inputs, params.sparsity))
+        )
+        write_table(long, shown, snakemake.output, others)

@@ -24,6 +24,7 @@ from triptych.rl.report.scores import (
     CELL,
     INTERVAL,
     RATIO,
+    by_level,
     columns_of,
     read_scores,
     run_scores,
@@ -32,18 +33,17 @@ from triptych.rl.report.scores import (
     summarise_scores,
 )
 from triptych.rl.report.tables import CELL_TEXT, decimals_by_task, interval_text, score_header
-from triptych.rl.tasks.task import NORMALISED
+from triptych.rl.tasks.task import SCALED
 
 
-def numbers(runs: pd.DataFrame, sparsity_percent: float) -> pd.DataFrame:
-    """Scores of the dense and of the pruned runs at one sparsity, each task and all tasks.
+def numbers(runs: pd.DataFrame) -> pd.DataFrame:
+    """Scores of the dense and of the pruned runs, each task and all tasks.
 
     Rows of ALL_TASKS hold the interquartile mean over the tasks whose scores are normalised, its
     interval over seeds drawn within tasks, and no ratio.
     """
-    chosen = runs[runs["sparsity_percent"].isin([0, sparsity_percent])]
-    parts = [summarise_scores(chosen)]
-    alike = chosen[chosen["unit"] == NORMALISED]
+    parts = [summarise_scores(runs)]
+    alike = runs[runs["unit"].isin(SCALED)]
     if alike["task"].nunique() > 1:
         parts.append(aggregate_over_tasks(alike).assign(task=ALL_TASKS))
     return pd.concat([part for part in parts if len(part)], ignore_index=True)
@@ -66,7 +66,7 @@ def aggregate_over_tasks(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def table(long: pd.DataFrame, title: str, caption: str) -> Table:
-    """A row an algorithm and method, columns the tasks."""
+    """A row an algorithm and method, columns the tasks. long: rows of one sparsity, and dense."""
     of_tasks, digits, cells = long[long["task"] != ALL_TASKS], decimals_by_task(long), []
     seeds_of = of_tasks.groupby("algorithm")["seeds"].max().astype(int)
     for cell in in_order(long, "algorithm", "method", "task").to_dict("records"):
@@ -100,6 +100,9 @@ if __name__ == "__main__":
     with job(snakemake):
         params = snakemake.params
         scores, datasets = read_scores(snakemake.input, params.observations)
-        long = numbers(run_scores(scores), shown_level(scores, params.sparsity))
-        long = score_cells(long, scores, datasets, scale=params.scale)
-        write_table(long, table(long, params.title, params.caption), snakemake.output)
+        long = score_cells(numbers(run_scores(scores)), scores, datasets, scale=params.scale)
+        shown, *others = (
+            table(rows, params.title, params.caption)
+            for rows in by_level(long, shown_level(scores, params.sparsity))
+        )
+        write_table(long, shown, snakemake.output, others)

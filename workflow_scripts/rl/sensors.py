@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from triptych.core.files import read_frames
 from triptych.core.job import job
-from triptych.report.palette import INK, legend_below, styled, write_figure
+from triptych.report.palette import INK, in_lines, legend_below, styled, write_figure
 from triptych.rl.methods import OBSERVATIONS
 from triptych.rl.report.figures import expert_line
 from triptych.rl.report.labels import (
@@ -26,7 +26,13 @@ from triptych.rl.report.labels import (
     tasks_in_order,
 )
 from triptych.rl.report.masks import sensing
-from triptych.rl.report.scores import default_pruning, run_scores, score_cells
+from triptych.rl.report.scores import (
+    by_level,
+    default_pruning,
+    run_scores,
+    score_cells,
+    shown_level,
+)
 
 COLOURS = {"raw": "#d55e00", "normalised": "#0072b2"}
 SHOWN = 24
@@ -72,10 +78,10 @@ def figure(long: pd.DataFrame, behaviour: pd.DataFrame) -> Figure:
     for (above, below), task in zip(panels.T, tasks, strict=True):
         expert_line(above, behaviour, task)
         _scores_panel(above, scores[scores["task"] == task])
-        above.set_title(task_title(scores, task))
+        above.set_title(in_lines(task_title(scores, task)))
         if unit != (unit := task_unit(scores, task)):
             pruned = f"dense, and {scores['sparsity_percent'].max():g}% pruned"
-            above.set_ylabel(f"{unit}\n{pruned}")
+            above.set_ylabel(f"{in_lines(unit)}\n{pruned}")
         _inputs_panel(below, weights[weights["task"] == task])
     legend_below(drawn, list(panels[0]), columns=3)
     return drawn
@@ -132,5 +138,6 @@ if __name__ == "__main__":
         runs = run_scores(scores).rename(columns={"score": "value"})
         runs = score_cells(runs, scores, datasets, scale=params.scale)
         inputs = pd.read_csv(snakemake.input.inputs)
+        (inputs, *_) = by_level(inputs, shown_level(inputs, params.sparsity))
         long = numbers(runs, inputs, **params.sensing)
         write_figure(figure(long, datasets), long, snakemake.output)

@@ -19,8 +19,8 @@ from triptych.rl.report.labels import (
     OBSERVATION_LABELS,
     TASK_LABELS,
 )
-from triptych.rl.report.scores import RATIO, summarise_scores
-from triptych.rl.tasks.task import NORMALISED
+from triptych.rl.report.scores import RATIO, by_level, shown_level, summarise_scores
+from triptych.rl.tasks.task import OWN, SCALED
 
 RECORDED = {"collected": "recordings of our own experts, not D4RL's", "d4rl": "D4RL's data"}
 """What policies learned from, by the source of a task's data; any other is the user's."""
@@ -40,12 +40,10 @@ def numbers(
     sees them. Adds seen (raw or normalised), behaviour (score of the data's policy), learned
     (whether the dense networks reach LEARNED of that).
     """
-    rows = scores[(scores["unit"] == NORMALISED) & (scores["task"] != ALL_TASKS)]
+    rows = scores[scores["unit"].isin(SCALED) & (scores["task"] != ALL_TASKS)]
     rows = rows.assign(seen=observations)
     if sensors is not None:
-        others = sensors[
-            (sensors["unit"] == NORMALISED) & (sensors["observations"] != observations)
-        ]
+        others = sensors[sensors["unit"].isin(SCALED) & (sensors["observations"] != observations)]
         runs = others.rename(columns={"value": "score"}).assign(algorithm=min(scores["algorithm"]))
         rows = pd.concat([rows, summarise_scores(runs).assign(seen=others["observations"].min())])
     key = ["task", "algorithm", "seen"]
@@ -108,10 +106,15 @@ def summary(
         limits=" ".join([*limits, *_not_judged(rows)]),
         bars=Bars(
             f"{algorithm}'s score with all weights (dense) and with {sparsity} of them pruned; "
-            "95% intervals over seeds, 100 is D4RL's expert.",
+            f"95% intervals over seeds, 100 is {_expert(shown)}.",
             interval_bars(bars, 0),
         ),
     )
+
+
+def _expert(shown: pd.DataFrame) -> str:
+    """What scores 100 on these tasks."""
+    return "the upper reference" if (shown["unit"] == OWN).any() else "D4RL's expert"
 
 
 def _shares(kept: pd.DataFrame) -> Iterator[str]:
@@ -159,7 +162,7 @@ if __name__ == "__main__":
         table1, scores, datasets = map(read_frames, (files.table1, files.scores, files.datasets))
         shown = summary(
             table1,
-            scores,
+            by_level(scores, shown_level(scores, params.sparsity))[0],
             datasets,
             read_frames(files.sensors) if files.sensors else None,
             observations=params.observations,

@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import synthetic_audio as made
+from drawn import misplaced
 
 from audio import figure2, leaks, summary, table1, table2, training
 from triptych.audio.report.rows import interval_texts
@@ -189,6 +191,17 @@ def test_figure2_has_a_line_and_bars_for_each_kind_of_captions():
         "human captions, 3 runs",
         "new captions, 3 runs",
     }
+
+
+def test_no_text_of_one_pair_with_long_names_is_cut_or_covered():
+    study, runs = made.study(), made.runs(seeds=(0,))
+    names = {"audio": "an encoder of sounds with a long name", "text": "and one of sentences"}
+    study = replace(study, pairs={study.main: replace(study.pairs[study.main], **names)})
+    history = made.history(runs[(runs["audio_model"] + runs["text_model"]) == "".join(study.main)])
+    curves = figure2.numbers(history, study, scale="custom")
+    assert misplaced(figure2.figure(curves[curves["captions"] == "human"])) == []
+    trained = training.numbers(history, study, scale="custom")
+    assert misplaced(training.figure(trained, study)) == []
 
 
 def test_each_training_is_a_line_and_the_main_pairs_are_in_front():

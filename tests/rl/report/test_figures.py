@@ -6,12 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import synthetic
+from drawn import misplaced
 
 from rl import figure4, table1
 from triptych.report.palette import save_figure
 from triptych.rl.report.figures import curves_figure, curves_long, sparsity_figure
+from triptych.rl.report.labels import of_methods
 from triptych.rl.report.masks import FLOOR, layers_figure, layers_long
 from triptych.rl.report.scores import run_scores, summarise_scores
+from triptych.rl.tasks.task import OWN
 
 PUBLISHED = pd.DataFrame(
     {
@@ -107,3 +110,41 @@ def test_learning_curves_draw_each_evaluation_of_dense_and_of_one_sparsity():
     assert (cell["value"], cell["minimum"]) == pytest.approx((expected.mean(), expected.min()))
     drawn = line(curves_figure(long).axes[0], "Dense")
     assert list(drawn.get_xdata()) == [500, 1000, 1500, 2000]
+
+
+LONG = "my_own_quadruped_on_rough_terrain_v2"
+FIGURES = {
+    "sparsity": lambda of: sparsity_figure(of["summary"], of["datasets"], ["snip"]),
+    "criteria": lambda of: sparsity_figure(of["summary"], of["datasets"], ["snip", "grasp"]),
+    "curves": lambda of: curves_figure(of["curves"]),
+    "levels": lambda of: curves_figure(of["snip"], by="sparsity_percent"),
+    "layers": lambda of: layers_figure(of["layers"]),
+    "counts": lambda of: layers_figure(of["layers"], by="count"),
+    "sizes": lambda of: figure4.figure(of["sizes"], task=LONG),
+}
+
+
+@pytest.mark.parametrize(
+    ("tasks", "methods"),
+    [(["hopper"], synthetic.METHODS), (["hopper", "walker2d"], ["snip"])],
+    ids=["one task", "two tasks"],
+)
+@pytest.mark.parametrize("name", FIGURES)
+def test_no_text_of_own_tasks_with_long_names_is_cut_or_covered(name, tasks, methods):
+    scores = synthetic.scores(methods, range(3), 2, tasks=tasks).assign(unit=OWN)
+    small = synthetic.sizes()
+    small = small.assign(bytes=small["bytes"] // 3000)  # of networks of a few units
+    of = {
+        "summary": synthetic.cells(summarise_scores(run_scores(scores)), scores),
+        "curves": synthetic.cells(curves_long(scores, 95), scores),
+        "snip": synthetic.cells(curves_long(of_methods(scores, ["snip"])), scores),
+        "layers": layers_long(synthetic.layers(methods), sparsity_percent=95, scale="custom"),
+        "sizes": figure4.numbers(small, PUBLISHED, scale="custom"),
+        "datasets": synthetic.datasets(),
+    }
+    names = {"hopper": LONG, "walker2d": f"another-{LONG}"}
+    own = {
+        key: frame[frame["task"].isin(tasks)].assign(task=lambda rows: rows["task"].map(names))
+        for key, frame in of.items()
+    }
+    assert misplaced(FIGURES[name](own)) == []

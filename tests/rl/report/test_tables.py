@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import synthetic
+from stand_in import Named, run
 
 from rl.inputs import numbers as inputs_long
 from rl.scores import numbers as scores_long
@@ -14,7 +15,7 @@ from rl.table1 import numbers as table1_long
 from rl.table1 import table as table1_table
 from triptych.report.tables import Table, latex, markdown, write_table
 from triptych.rl.report.inference import latency_long
-from triptych.rl.report.scores import run_scores
+from triptych.rl.report.scores import by_level, run_scores
 
 PUBLISHED = Path(__file__).parents[3] / "resources" / "published"
 
@@ -36,6 +37,10 @@ HOSTILE = Table(
     columns=(("", "Key"), ("Group", "a|b"), ("Group", "c")),
     rows=(("<script>|x", "50 %", "a_b$"),),
 )
+
+
+def at_95(scores):
+    return by_level(scores, 95)[0]
 
 
 def test_every_published_cell_stands_beside_ours(table1):
@@ -67,6 +72,25 @@ def test_a_table_is_written_as_long_csv_markdown_and_latex(table1, tmp_path):
     assert r"\toprule" in (tmp_path / "rl_table1.tex").read_text()
 
 
+def test_files_have_a_block_for_each_sparsity_and_the_page_has_the_shown_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    scores = synthetic.scores()
+    scores.to_csv("scores.csv", index=False)
+    synthetic.datasets().to_csv("datasets.csv", index=False)
+    output = Named(*(f"results/tables/rl_scores.{kind}" for kind in ("csv", "md", "tex", "html")))
+    params = {"observations": "normalised", "sparsity": 90, "title": "T.", "caption": ""}
+    files = {name: [f"{name}.csv"] for name in ("scores", "datasets")}
+    run("rl_scores", files, output, **params, scale="demo")
+    csv, md, tex, page = map(Path, output)
+    assert set(pd.read_csv(csv)["sparsity_percent"]) == {0, 50, 80, 90, 95}
+    blocks = [re.findall(r"Pruned to (\d+)", path.read_text()) for path in (md, tex, page)]
+    assert blocks == [["90", "50", "80", "95"], ["90", "50", "80", "95"], ["90"]]
+    labels = re.findall(r"\\label\{(.*?)\}", tex.read_text())
+    assert len(set(labels)) == len(labels) == 4
+    alone = synthetic.cells(scores_long(run_scores(at_95(scores))))
+    assert markdown(scores_table(alone, "T.", "")) in md.read_text()
+
+
 def test_markdown_escapes_markup_and_cell_borders():
     text = markdown(HOSTILE)
     assert "<" not in text and ">" not in text
@@ -92,7 +116,7 @@ def test_a_cell_says_how_many_seeds_are_left_after_a_divergence():
     first = scores["seed"].min()
     gone = (scores["task"] == "hopper") & (scores["method"] == "snip") & (scores["seed"] == first)
     scores.loc[gone & (scores["sparsity_percent"] == 95), "score_normalised"] = float("nan")
-    table = scores_table(synthetic.cells(scores_long(run_scores(scores), 95)), "", "")
+    table = scores_table(synthetic.cells(scores_long(run_scores(at_95(scores)))), "", "")
     seeds = scores["seed"].nunique()
     hopper = {row[0]: row[1] for row in table.rows}
     assert hopper["BCQ, SNIP"].endswith(f"({seeds - 1} of {seeds} seeds)")
@@ -104,15 +128,15 @@ def test_success_rates_are_told_apart():
     scores = synthetic.scores()
     scores["score_normalised"] /= 100
     scores["unit"] = scores["unit"].mask(scores["task"] == "hopper", "return")
-    long = synthetic.cells(scores_long(run_scores(scores), 95), scores)
+    long = synthetic.cells(scores_long(run_scores(at_95(scores))), scores)
     cells = scores_table(long, "", "").rows[0][1:]
     assert re.fullmatch(r"0\.\d{3} \[-?\d\.\d{3}, \d\.\d{3}\]", cells[0])
     assert re.match(r"-?\d\.\d ", cells[2])  # normalised scores keep one decimal
 
 
 def test_two_seeds_show_no_interval_not_even_over_all_tasks():
-    runs = run_scores(synthetic.scores(seeds=range(2)))
-    rows = scores_table(synthetic.cells(scores_long(runs, 95)), "", "").rows
+    runs = run_scores(at_95(synthetic.scores(seeds=range(2))))
+    rows = scores_table(synthetic.cells(scores_long(runs)), "", "").rows
     assert not [cell for row in rows for cell in row[1:] if "[" in cell]
 
 
@@ -126,8 +150,7 @@ def test_speed_is_measured_against_the_fastest_dense_kernel_of_the_case():
 
 def test_a_mask_that_two_sweeps_share_counts_once_among_the_inputs():
     inputs = synthetic.inputs()
-    level = inputs["sparsity_percent"].max()
-    once = inputs_long(inputs, sparsity_percent=level, scale="demo")
+    once = inputs_long(inputs, scale="demo")
     seed = inputs[inputs["seed"] == inputs["seed"].min()]
-    twice = inputs_long(pd.concat([inputs, seed]), sparsity_percent=level, scale="demo")
+    twice = inputs_long(pd.concat([inputs, seed]), scale="demo")
     pd.testing.assert_frame_equal(once, twice)

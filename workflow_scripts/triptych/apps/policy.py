@@ -28,7 +28,8 @@ def add_commands(commands: Any) -> None:
         "export",
         help="write one policy for machines without PyTorch",
         description="Write the acting networks of one policy as a packed file "
-        "(docs/packed-format.md), and beside it the file's reader policy.c (libc and libm).",
+        "(docs/packed-format.md), and beside it the file's reader policy.c and policy.h (libc and "
+        "libm).",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -69,20 +70,22 @@ def _export(options: argparse.Namespace) -> int:
     output: Path = options.output or Path(_output_name(policy, options.values))
     try:
         arrays = acting_arrays(policy.arrays, policy.settings["algorithm"])
-        if output.name.casefold() == READER:
-            raise InputError(f"{output}: {READER} is the reader's name; choose another for -o")
+        if output.name.casefold() in READER:
+            raise InputError(f"{output}: that is the reader's name; choose another for -o")
         if output.resolve() == options.policy.resolve():
             raise InputError(f"{output} is the policy itself; choose another name for -o")
-        for path in (output, output.parent / READER):
-            text = path.read_bytes() if path.is_file() else None
-            if path.exists() and not options.force and text != reader().encode():
+        texts = {output.parent / name: reader(name) for name in READER}
+        for path in (output, *texts):
+            same = path in texts and path.is_file() and path.read_bytes() == texts[path].encode()
+            if path.exists() and not options.force and not same:
                 raise InputError(f"{path} exists; choose another name or add --force")
         metadata = {"row": policy.row, "settings": policy.settings}
         results = Results(options.force, repeated=True)
         with results.new(output) as temporary:
             error = pack(temporary, arrays, metadata, options.values)
-        with results.new(output.parent / READER) as temporary:
-            temporary.write_text(reader(), encoding="utf-8")
+        for path, text in texts.items():
+            with results.new(path) as temporary:
+                temporary.write_text(text, encoding="utf-8")
     except ValueError as problem:
         raise InputError(f"{options.policy}: {problem}") from problem
     dense = sum(array.nbytes for array in arrays.values())
@@ -91,11 +94,12 @@ def _export(options: argparse.Namespace) -> int:
     print(f"{100 * zeros:.1f}% of its weights are zeros; {dense:,} bytes dense")
     if low := policy.settings.get("action_low"):
         high = policy.settings["action_high"]
-        print(f"{READER} gives actions in the environment's bounds: {low} to {high}")
+        print(f"{READER[0]} gives actions in the environment's bounds: {low} to {high}")
     exact = "exactly" if error == 0 else f"rounded to {options.values}, largest error {error:.2e}"
     packed = results.written[0]
     times = f"{dense / packed.stat().st_size:.1f} times smaller"
-    for path, about in zip(results.written, (f", {times}, {exact}", ""), strict=True):
+    for path in results.written:
+        about = f", {times}, {exact}" if path == packed else ""
         print(f"wrote {path}: {path.stat().st_size:,} bytes{about}")
     return 0
 

@@ -3,6 +3,7 @@
 import base64
 import io
 import re
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,12 @@ def spoken(name: str) -> str:
     return words[:1].upper() + words[1:]
 
 
+def in_lines(name: str, letters: int = 26) -> str:
+    """A name on lines of so many letters at most, broken where words or underscores end. As many as
+    by default are, in a title, as wide as a panel."""
+    return textwrap.fill(name.replace("_", "_ "), letters).replace("_ ", "_")
+
+
 @styled
 def save_figure(figure: Figure, base: str | Path) -> None:
     """Write `base`.svg, .pdf and .png (200 dpi), whole or not at all, with stable bytes.
@@ -130,16 +137,21 @@ def count_axis(axes: Axes, most: int = 5) -> None:
 def legend_below(figure: Figure, axes: list[Axes], columns: int) -> None:
     """Draw one legend for all panels under them, each name once, in order of appearance.
 
-    columns: at most so many, fewer where the legend would be wider than the figure.
+    columns: at most so many, fewer where the legend would be wider than the figure, which then
+    grows by the lines more.
     """
     entries: dict[str, Any] = {}
     for panel in axes:
         for handle, name in zip(*panel.get_legend_handles_labels(), strict=True):
             entries.setdefault(name, handle)
+    heights = []
     for ncols in range(min(columns, max(len(entries), 1)), 0, -1):
         legend = figure.legend(
             list(entries.values()), list(entries), loc="outside lower center", ncols=ncols
         )
-        if ncols == 1 or legend.get_window_extent().width <= figure.bbox.width:
-            return
+        box = legend.get_window_extent()
+        heights.append(box.height / figure.dpi)
+        if ncols == 1 or box.width <= figure.bbox.width:
+            break
         legend.remove()
+    figure.set_figheight(figure.get_figheight() + heights[-1] - heights[0])

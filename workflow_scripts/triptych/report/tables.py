@@ -1,7 +1,7 @@
 """Tables: a long CSV of numbers, one row a cell, and their layout in Markdown, LaTeX, the page."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
@@ -139,15 +139,19 @@ def percent(value: float, digits: int = 2) -> str:
 
 
 def write_table(
-    long: pd.DataFrame, shown: Table | Sequence[Table], files: Sequence[str | Path]
+    long: pd.DataFrame,
+    shown: Table | Sequence[Table],
+    files: Sequence[str | Path],
+    more: Sequence[Table] = (),
 ) -> None:
     """Write a table's numbers, and how it is shown, perhaps as several tables. files: csv, md, tex
-    and html, in this order."""
+    and html, in this order. more: tables that follow in md and tex, not on the page."""
     csv, md, tex, page = files
     write_csv(long, csv)
-    tables = [shown] if isinstance(shown, Table) else shown
+    tables = [shown] if isinstance(shown, Table) else [*shown]
+    others = [replace(table, name=f"{table.name}_{n}") for n, table in enumerate(more, 2)]
     for path, form in ((md, markdown), (tex, latex), (page, html)):
-        text = "\n".join(form(table) for table in tables)
+        text = "\n".join(form(table) for table in tables + ([] if form is html else others))
         with atomic_path(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
 

@@ -20,8 +20,8 @@ from triptych.rl.networks.algorithm import algorithm_class
 from triptych.rl.networks.stacked import torch_layout
 from triptych.rl.pruning.storage import SCALE, SHIFT
 
-READER = "policy.c"
-"""The reader of packed files, which needs nothing of this library."""
+READER = ("policy.c", "policy.h")
+"""The reader of packed files, which needs nothing of this library, and what it declares."""
 OPTIONS = {
     "method": "method",
     "observations": "observations",
@@ -104,5 +104,5 @@ def acting_arrays(arrays: Arrays, algorithm: str) -> dict[str, np.ndarray]:
     return acting
 
 
-def reader() -> str:
-    return (files("triptych.rl.acting") / "readers" / READER).read_text(encoding="utf-8")
+def reader(name: str) -> str:
+    return (files("triptych.rl.acting") / "readers" / name).read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from triptych.report.palette import INK, MUTED, count_axis, legend_below, styled
+from triptych.report.palette import INK, MUTED, count_axis, in_lines, legend_below, styled
 from triptych.rl.methods import CONTROLS, DENSE
 from triptych.rl.report.labels import (
     ALGORITHM_COLOURS,
@@ -22,7 +22,7 @@ from triptych.rl.report.labels import (
     task_unit,
     tasks_in_order,
 )
-from triptych.rl.tasks.task import NORMALISED
+from triptych.rl.tasks.task import SCALED
 
 LEAST = 5.0
 """Height of a panel of normalised scores, at the least."""
@@ -54,7 +54,7 @@ def score_panels(
     before = ""
     for of_column, task in zip(panels.T, tasks, strict=True):
         of_task, unit = frame[frame["task"] == task], task_unit(frame, task)
-        top = max(of_task[within[1]].max(), LEAST if unit == NORMALISED else 0.0)
+        top = max(of_task[within[1]].max(), LEAST if unit in SCALED else 0.0)
         for axes, algorithm in zip(of_column, algorithms, strict=True):
             if behaviour is not None:
                 top = max(top, expert_line(axes, behaviour, task))
@@ -62,13 +62,13 @@ def score_panels(
             axes.yaxis.set_major_locator(MaxNLocator(5))
             axes.grid(axis="x", visible=False)
             if unit != before:
-                axes.set_ylabel(unit if before else f"{algorithm}\n{unit}")
+                axes.set_ylabel(in_lines(unit) if before else f"{algorithm}\n{in_lines(unit)}")
         before = unit
         bottom = min(0.0, of_task[within[0]].min())
         margin = 0.05 * ((top - bottom) or 1.0)  # all scores may be 0
         axes.set_ylim(bottom - margin if bottom else 0.0, top + margin)
         axes.set_xlabel(xlabel)
-        of_column[0].set_title(task_title(frame, task))
+        of_column[0].set_title(in_lines(task_title(frame, task)))
     legend_below(figure, list(panels.flat), columns=legend_columns)
     return figure
 

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from triptych.report.palette import MUTED, label, legend_below, styled
+from triptych.report.palette import MUTED, in_lines, label, legend_below, styled
 from triptych.report.tables import with_cells
 from triptych.rl.methods import CONTROLS, DENSE
 from triptych.rl.report.labels import METHOD_LABELS, METHOD_LOOKS, TASK_LABELS, tasks_in_order
@@ -44,7 +44,7 @@ def layers_figure(long: pd.DataFrame, by: str = "share") -> Figure:
         _layer_panel(axes, cells, methods, by)
         for border in layers.groupby("group")["place"].min().drop(layers["group"].iloc[0]):
             axes.axhline(border - 0.5, color="#c5ccd3", linewidth=0.8)
-        axes.set_title(label(TASK_LABELS, task))
+        axes.set_title(in_lines(label(TASK_LABELS, task), 20))  # beside another
         axes.set_xlabel("share of the layer kept (%)" if by == "share" else "weights kept")
     names = layers["group"].map(GROUP_LABELS) + "  " + layers["layer"]
     panels[0].set_yticks(range(len(layers)), names)

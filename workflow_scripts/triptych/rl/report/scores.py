@@ -17,7 +17,7 @@ from triptych.report.statistics import (
 from triptych.report.tables import with_cells
 from triptych.rl.methods import DENSE
 from triptych.rl.tasks.sweep import DEFAULT, KEYS
-from triptych.rl.tasks.task import NORMALISED
+from triptych.rl.tasks.task import NORMALISED, SCALED
 
 logger = logging.getLogger(__name__)
 
@@ -34,16 +34,18 @@ def score_cells(
     datasets: pd.DataFrame,
     *,
     scale: str,
-    unit: str = NORMALISED,
+    unit: str = "{}",
 ) -> pd.DataFrame:
     """A long frame of scores with the columns of `with_cells` and of `with_sources`.
 
-    evaluations: with the unit of each task's scores. unit: of what is computed from normalised
-    scores.
+    evaluations: with the unit of each task's scores. unit: of what is computed from scores between
+    references, in whose unit it is.
     """
-    long = with_sources(with_cells(frame, unit=unit, scale=scale), datasets)
+    usual = unit.format(NORMALISED)
+    long = with_sources(with_cells(frame, unit=usual, scale=scale), datasets)
     units = evaluations.drop_duplicates("task").set_index("task")["unit"]
-    return long.assign(unit=long["task"].map(units.replace(NORMALISED, unit)).fillna(unit))
+    units = units.replace({own: unit.format(own) for own in SCALED})
+    return long.assign(unit=long["task"].map(units).fillna(usual))
 
 
 def with_sources(long: pd.DataFrame, datasets: pd.DataFrame) -> pd.DataFrame:
@@ -75,6 +77,12 @@ def shown_level(frame: pd.DataFrame, sparsity_percent: float) -> float:
     """The sparsity to show: the config's, or the highest of the frame where it has no such runs."""
     pruned = set(frame["sparsity_percent"]) - {0}
     return sparsity_percent if sparsity_percent in pruned else max(pruned, default=0)
+
+
+def by_level(long: pd.DataFrame, shown: float) -> list[pd.DataFrame]:
+    """Rows of each sparsity with the dense ones: those of the shown sparsity first."""
+    others = sorted(set(long["sparsity_percent"]) - {0, shown})
+    return [long[long["sparsity_percent"].isin([0, level])] for level in (shown, *others)]
 
 
 def run_scores(evaluations: pd.DataFrame) -> pd.DataFrame:

@@ -14,9 +14,10 @@ from triptych.report.tables import number
 from triptych.rl.methods import CRITERIA, DENSE, METHODS
 from triptych.rl.report.labels import ALL_TASKS, ENOUGH_SEEDS, task_unit, tasks_in_order
 from triptych.rl.report.scores import INTERVAL, default_pruning, gap, paired
-from triptych.rl.tasks.task import NORMALISED
+from triptych.rl.tasks.task import NORMALISED, RETURN
 
-POINTS = f"points of the {NORMALISED}; all tasks: probability of improvement"
+POINTS = "points of the {}; all tasks: probability of improvement"
+"""Unit of differences of scores, which are in one."""
 CELL_TEXT = ("group", "header", "cell")
 """Columns of the cells that `Table.spread` lays out."""
 
@@ -35,7 +36,7 @@ def decimals_by_task(long: pd.DataFrame) -> dict[str, int]:
     """Decimals of each task's scores; those normalised have 1, whatever their size."""
     return {
         task: 1
-        if task_unit(long, task) in (NORMALISED, POINTS)
+        if task_unit(long, task) != RETURN
         else decimals(long.loc[long["task"] == task, "value"])
         for task in tasks_in_order(long)
     }

@@ -10,8 +10,11 @@ from typing import Any
 from triptych.core.errors import InputError
 
 NORMALISED = "D4RL-normalised score"
+OWN = "normalised score (own reference)"
 RETURN = "return"
-"""Units of a score: between two references, or the environment's reward."""
+"""Units of a score: between D4RL's references or a user's, or the environment's reward."""
+SCALED = (NORMALISED, OWN)
+"""Units of scores that are 0 and 100 at two references."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,10 @@ class Task:
 
     @property
     def unit(self) -> str:
-        return NORMALISED if self.reference else RETURN
+        if self.reference is None:
+            return RETURN
+        published = PAPER[self.paper].reference if self.paper else None
+        return NORMALISED if self.reference == published else OWN
 
     @property
     def paper(self) -> str | None:

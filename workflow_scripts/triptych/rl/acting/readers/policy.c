@@ -1,4 +1,5 @@
-/* Act with a policy that `triptych policy export` wrote. Needs libc and libm, nothing else.
+/* Act with a policy that `triptych policy export` wrote: what policy.h declares. Needs libc and libm,
+ * nothing else.
  *
  *   cc -std=c99 -O2 -march=native -c policy.c              to link with -lm into your program
  *   cc -std=c99 -O2 -march=native -shared -fPIC policy.c -o libpolicy.so -lm
@@ -6,30 +7,10 @@
  *
  * -march=native for the vectors of the processor at hand: without it an act takes three times as
  * long. It needs a compiler with vector_size (gcc, clang).
- *
- *   struct policy;
- *   struct policy *policy_open(const char *path, const char **problem);
- *   int policy_sizes(const struct policy *, int *states, int *actions, int *latents);
- *   double policy_clip(const struct policy *);
- *   int policy_bc(struct policy *, const float *observation, const float *latent, float *action);
- *   int policy_bcq(struct policy *, const float *observation, const float *latents, int n,
- *                  float *action);
- *   void policy_close(struct policy *);
- *
- *   const char *problem;
- *   struct policy *p = policy_open("hopper.tpk", &problem);
- *   if (!p) { fprintf(stderr, "%s\n", problem); exit(1); }
- *   int is_bcq = policy_sizes(p, &states, &actions, &latents);
- *   policy_bc(p, observation, latent, action);
- *
- * policy_sizes returns 1 for a policy of BCQ, 0 for one of BC, and 0 with no latents for others.
- * Observations are those of the environment, not normalised; a file of version 2 scales them. You draw the latents: standard normal, clipped to +-policy_clip.
- * Actions lie in the environment's bounds where the file names some (action_low, action_high), else
- * in +-max_action.
- * policy_bcq takes n of them, one after another, and returns which it chose; policy_bc returns 0;
- * both return -1 where the file lacks a network. A policy works in its own memory: one thread each.
  * Only the weights that pruning left are kept and multiplied. The format: docs/packed-format.md.
  */
+#include "policy.h"
+
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
