@@ -4,6 +4,8 @@ import argparse
 import hashlib
 import logging
 import shutil
+from itertools import accumulate, chain
+from math import prod
 from pathlib import Path
 
 import torch
@@ -199,11 +201,17 @@ class OptimisingStylizer(Stylizer):
         stop = self._stop
         fingerprint = self._fingerprint(run, images)
         self._states.append(self.unfinished / fingerprint[:16])
+        shapes = [[scale.shape(*_size(images))] * scale.evaluations for scale in run.scales]
+        pixels = [0, *accumulate(map(prod, chain(*shapes)))]  # that so many evaluations look at
+        settings = LoopSettings(
+            run.evaluations,
+            ("evaluation", "evaluations"),
+            save_seconds=SAVE_EVERY_SECONDS,
+            work=pixels.__getitem__,
+        )
         loop = TrainingLoop(
             run,
-            LoopSettings(
-                run.evaluations, ("evaluation", "evaluations"), save_seconds=SAVE_EVERY_SECONDS
-            ),
+            settings,
             Checkpoint(self._states[-1], fingerprint),
             lambda: stop.reason,
         )
