@@ -4,7 +4,7 @@ import argparse
 import hashlib
 import logging
 import shutil
-from itertools import accumulate, chain
+from itertools import accumulate
 from math import prod
 from pathlib import Path
 
@@ -53,6 +53,9 @@ in another layout, and bytes. Up to 1.21 and 46e6 were seen, with 256 to 960 pix
 
 PAINTING_SIDE = 1536
 """Pixels along the shorter side of a painting that are kept at least of a much larger one."""
+
+EVALUATION = 10_000
+"""Pixels that take as long as what an evaluation costs at any size (by 46x66 to 345x505)."""
 
 SAVE_EVERY_SECONDS = 60.0
 """Work that a kill may cost."""
@@ -201,13 +204,16 @@ class OptimisingStylizer(Stylizer):
         stop = self._stop
         fingerprint = self._fingerprint(run, images)
         self._states.append(self.unfinished / fingerprint[:16])
-        shapes = [[scale.shape(*_size(images))] * scale.evaluations for scale in run.scales]
-        pixels = [0, *accumulate(map(prod, chain(*shapes)))]  # that so many evaluations look at
+        costs = [
+            EVALUATION + prod(scale.shape(*_size(images)))
+            for scale in run.scales
+            for _ in range(scale.evaluations)
+        ]
         settings = LoopSettings(
             run.evaluations,
             ("evaluation", "evaluations"),
             save_seconds=SAVE_EVERY_SECONDS,
-            work=pixels.__getitem__,
+            work=[0, *accumulate(costs)].__getitem__,
         )
         loop = TrainingLoop(
             run,
