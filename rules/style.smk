@@ -13,6 +13,15 @@ rule style:
         asked("style"),
 
 
+rule style_networks:
+    """The networks that the config trains, without what shows them."""
+    input:
+        expand(
+            "results/style/networks/{name}/plain/network.safetensors",
+            name=STYLE.config["networks"]["trained"],
+        ),
+
+
 TRAINING = STYLE.config["training"]
 FILM = STYLE.config["video"]
 PHOTOGRAPHS_CUT = [f"{CROPS}/crops.bin", f"{CROPS}/index.csv"]

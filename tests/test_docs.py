@@ -22,6 +22,7 @@ from triptych.apps.sounds.search.index import NAME as INDEX
 from triptych.apps.sounds.search.trained import text_folder
 from triptych.cli import _parser
 from triptych.core.config import read_config
+from triptych.studies import NAMES
 
 ROOT = Path(__file__).parents[1]
 SITE = sorted(page for page in (ROOT / "docs").glob("*.md") if not page.is_symlink())
@@ -139,7 +140,8 @@ def test_every_target_of_the_quickstarts_table_exists():
     files = [ROOT / "Snakefile", *ROOT.glob("rules/*.smk")]
     text = "".join(file.read_text("utf-8") for file in files)
     scripts = {f"{path.parent.name}_{path.stem}" for path in ROOT.glob("workflow_scripts/*/*.py")}
-    targets = {*re.findall(r"^rule (\w+):", text, re.M), *scripts}
+    pages = {f"{study}_page" for study in NAMES}
+    targets = {*re.findall(r"^rule (\w+):", text, re.M), *scripts, *pages}
     assert len(named) > 20 and [name for name in named if name not in targets] == []
 
 

@@ -7,9 +7,11 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import torch
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.files import atomic_path
@@ -52,6 +54,16 @@ def test_provenance_says_how_a_result_was_made(snakemake, tmp_path):
     assert record["seconds"] >= 0
     assert record["peak_memory_bytes"] > 1e6
     assert "python" in record["packages"]
+
+
+def test_pytorch_computes_on_the_threads_that_the_rule_was_given(snakemake):
+    snakemake.threads, before = 3, torch.get_num_threads()
+    try:
+        with job(snakemake):
+            assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
+    assert "threads: 3\n" in Path(snakemake.log[0]).read_text()
 
 
 def test_a_failure_leaves_its_traceback_in_the_log_and_its_message_on_the_terminal(

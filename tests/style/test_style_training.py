@@ -60,6 +60,16 @@ def test_a_training_that_is_stopped_twice_ends_with_an_unbroken_ones_bits(tmp_pa
         assert all(torch.equal(found.weights[name], kept.weights[name]) for name in kept.weights)
 
 
+def test_equal_threads_give_equal_bits(tmp_path):
+    large = settings(batches=2, batch=4, size=24)
+    try:
+        torch.set_num_threads(2)
+        first, second = (run(tmp_path / name, chosen=large).checkpoints[2] for name in "ab")
+    finally:
+        torch.set_num_threads(1)
+    assert all(torch.equal(first.weights[name], second.weights[name]) for name in first.weights)
+
+
 def test_the_update_is_adams_on_the_sum_of_the_terms(tmp_path):
     chosen = settings(batches=3, schedule="constant", log_every=1)
     trained = run(tmp_path, chosen=chosen)

@@ -6,9 +6,11 @@ What takes long to import is imported when a command runs, so that --help is ins
 import argparse
 import errno
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
+from difflib import get_close_matches
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -95,8 +97,27 @@ class _Printable:
         return len(text)
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser that refuses unknown options in its command's name, with what may be meant."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.suggest_on_error = True  # of commands and choices, from Python 3.14 on
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        options, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            known = re.findall(r"--[\w-]+", self.format_usage())
+            near = [get_close_matches(text.partition("=")[0], known, 1) for text in unknown]
+            meant = "".join(
+                f"; maybe you meant {option}?" for options in near for option in options
+            )
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{meant}")
+        return options, unknown
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="triptych",
         usage="triptych COMMAND ...",
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -5,9 +5,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from triptych.apps.init import export_shipped
 from triptych.apps.pictures import catalogue, commands, onnx_stylizer
@@ -74,7 +77,8 @@ def test_an_onnx_file_older_than_its_network_is_not_painted_with(
     if trained_again:
         os.utime("two.safetensors")
     asked = []
-    monkeypatch.setattr(commands, "_with_pytorch", lambda *_: asked.append("PyTorch") or [])
+    nothing = SimpleNamespace(work=lambda items: asked.append(items) or [], left=[])
+    monkeypatch.setattr(commands, "_by_pytorch", lambda _: nothing)
     # The file's name is no style's: what is painted says which of its styles is meant.
     monkeypatch.setattr(
         onnx_stylizer, "find_network", lambda _: (Path("two.safetensors"), "oil", "")
@@ -97,12 +101,23 @@ def test_an_onnx_file_beside_a_checkpoint_of_another_kind_is_left(folder, tmp_pa
     torch.testing.assert_close(read_image("x.png"), expected, rtol=0, atol=1.01 / 255)
 
 
-def test_a_picture_needs_no_pytorch(folder):
+@pytest.mark.parametrize("style", ["oil", "all"])
+def test_a_picture_needs_no_pytorch(folder, style):
     code = "import sys; from triptych.cli import main; code = main(sys.argv[1:]); "
     code += "sys.exit(code or 'torch' in sys.modules)"
-    command = [sys.executable, "-c", code, "stylize", "photo.png", "--style", "oil", "-o", "x.jpg"]
+    command = [
+        sys.executable,
+        "-c",
+        code,
+        "stylize",
+        "photo.png",
+        "--style",
+        style,
+        "-o",
+        f"{style}.jpg",
+    ]
     assert subprocess.run(command, cwd=folder).returncode == 0
-    assert (folder / "x.jpg").is_file()
+    assert (folder / f"{style}.jpg").is_file()
 
 
 def test_quiet_prints_results_and_errors_alone(folder, monkeypatch, capsys):
@@ -121,7 +136,37 @@ def test_the_shipped_networks_file_lies_in_the_cache(folder, tmp_path, monkeypat
     assert main([*given, str(tmp_path / "beside.png")]) == 0
     (folder / catalogue.SHIPPED / "two.onnx").rename(tmp_path / "elsewhere.onnx")
     assert "two: the shipped network for ONNX Runtime" in export_shipped()
-    monkeypatch.setattr(commands, "_with_pytorch", None)  # PyTorch is not asked
+    monkeypatch.setattr(commands, "_by_pytorch", None)  # PyTorch is not asked
     assert main([*given, str(tmp_path / "cached.png")]) == 0
     (tmp_path / "elsewhere.onnx").rename(folder / catalogue.SHIPPED / "two.onnx")
     assert (tmp_path / "cached.png").read_bytes() == (tmp_path / "beside.png").read_bytes()
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_a_sheet_shows_the_photograph_and_then_each_style(
+    folder, tmp_path, monkeypatch, capsys, quick
+):
+    """Every cell is what the style alone gives; a file that is no network spoils none."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(catalogue, "CHECKOUT", folder)
+    broken = tmp_path / catalogue.TRAINED / "broken/plain/network.safetensors"
+    broken.parent.mkdir(parents=True)
+    broken.write_bytes(b"no network")
+    monkeypatch.setattr(onnx_stylizer, "MOST_PIXELS", 4e6 if quick else 100)
+    for name, size in {"tall.png": (70, 40), "wide.png": (40, 90)}.items():
+        write_image(name, torch.rand(3, *size))
+        for style in ("chalk", "oil", "all"):
+            given = ["stylize", name, "--style", style, "-o", f"{style}-{name}"]
+            assert main([*given, "--precision", "float32"]) == 0
+        sheet = np.asarray(Image.open(f"all-{name}"))
+        files = [name, f"chalk-{name}", f"oil-{name}"]
+        places = [place_of(np.asarray(Image.open(file)), sheet) for file in files]
+        assert places == sorted(places)
+    assert "broken@plain is left out" in capsys.readouterr().err
+
+
+def place_of(cell: np.ndarray, sheet: np.ndarray) -> tuple[int, int]:
+    """Row and column at which a sheet shows a cell, pixel by pixel."""
+    windows = np.lib.stride_tricks.sliding_window_view(sheet, cell.shape)[:, :, 0]
+    ((row, column),) = np.argwhere((windows == cell).all((2, 3, 4)))
+    return int(row), int(column)

@@ -12,6 +12,8 @@ from triptych.core.errors import InputError
 if TYPE_CHECKING:
     import torch
 
+PROGRESS = "triptych.core.progress"
+"""The logger of progress."""
 
 NOT_USED = """\
 Inputs that cannot be read, or not to their end, are reported; the others are still processed, and
@@ -74,6 +76,8 @@ def show_progress(options: argparse.Namespace) -> None:
     """Print what is logged from now on: remarks and progress, or with --quiet warnings alone."""
     level = logging.WARNING if options.quiet else logging.INFO
     logging.basicConfig(level=level, format="%(message)s", stream=sys.stderr, force=True)
+    if sys.stderr.isatty():  # where a bar says it
+        logging.getLogger().handlers[0].addFilter(lambda record: record.name != PROGRESS)
 
 
 def chosen_device(options: argparse.Namespace) -> "torch.device":

@@ -118,6 +118,7 @@ def job(snakemake: Any) -> Iterator[None]:
         stack.callback(logging.getLogger().handlers.clear)  # before their stream is closed
         if "torch" in sys.modules:  # the cores that the scheduler gave this job
             sys.modules["torch"].set_num_threads(snakemake.threads)
+            logger.info("threads: %d", snakemake.threads)
         try:
             check_code(params.get("code", {}))
             stack.enter_context(owning(lock, ATTEMPTS.note))

@@ -4,55 +4,80 @@ import logging
 import statistics
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 from tqdm import tqdm
 
 INFRASTRUCTURE = True
 
+EVERY_SECONDS = 20.0
+"""Between two lines of a log."""
+
 logger = logging.getLogger(__name__)
 
 
 class Progress:
-    """Counts towards `total` units of work.
+    """Counts towards `total` units of work; a single unit needs no count.
 
     tqdm draws a bar on a terminal. Elsewhere a line with the rate and the remaining time is logged
-    every `every` seconds, and the last state at the end of the block.
+    every EVERY_SECONDS, and the last state at the end of the block.
+
+    work: what so many units cost together, for the remaining time of units that differ
     """
 
     def __init__(
-        self, what: str, total: int, unit: str, done: int = 0, every: float = 20.0
+        self,
+        what: str,
+        total: int,
+        unit: str,
+        done: int = 0,
+        work: Callable[[int], float] = float,
     ) -> None:
-        self._what, self._total, self._unit, self._every = what, total, unit, every
-        self._done = self._start = done
+        self._what, self._total, self._unit = what, total, unit
+        self._done = self._start = self._said = done
+        self._work = work
         self._began = self._logged = time.monotonic()
         terminal = sys.__stderr__
-        hidden = terminal is None or not terminal.isatty() or not logger.isEnabledFor(logging.INFO)
-        self._bar = tqdm(None, what, total, file=terminal, disable=hidden, unit=unit, initial=done)
+        shown = terminal is not None and terminal.isatty() and logger.isEnabledFor(logging.INFO)
+        self._bar = tqdm(
+            desc=what,
+            total=work(total),
+            file=terminal,
+            disable=total == 1 or not shown,
+            initial=work(done),
+            bar_format="{desc}: {percentage:3.0f}%|{bar}| [{elapsed}<{remaining}{postfix}]",
+        )
 
     def __enter__(self) -> "Progress":
         return self
 
     def __exit__(self, *error: object) -> None:
         self._bar.close()
-        self._log()
+        if self._total > 1 and self._said != self._done:
+            self._log()
 
     def advance(self, units: int = 1, note: str = "") -> None:
         """Count `units` more; `note` follows the figures."""
         self._done += units
-        self._bar.update(units)
-        if note:
-            self._bar.set_postfix_str(note, refresh=False)
-        if time.monotonic() - self._logged >= self._every:
+        self._total = max(self._total, self._done)  # a film may have more than it promises
+        self._bar.total = self._work(self._total)
+        count = f"{self._done} of {self._total} {self._unit}"
+        self._bar.set_postfix_str(f"{count} {note}" if note else count, refresh=False)
+        self._bar.update(self._work(self._done) - self._work(self._done - units))
+        if self._total > 1 and time.monotonic() - self._logged >= EVERY_SECONDS:
             self._log(note)
 
     def _log(self, note: str = "") -> None:
-        self._logged = time.monotonic()
-        rate = (self._done - self._start) / max(1e-9, self._logged - self._began)
-        rest = (self._total - self._done) / rate if rate > 0 else float("inf")
-        eta = f"{rest:.0f} s left" if rest < float("inf") else "no progress yet"
-        done = f"{self._what}: {self._done} of {self._total} {self._unit}"
-        logger.info("%s (%.1f a second, %s)%s", done, rate, eta, f" {note}" if note else "")
+        self._logged, self._said = time.monotonic(), self._done
+        seconds = self._logged - self._began
+        rate = (self._done - self._start) / max(1e-9, seconds)
+        start, done, total = map(self._work, (self._start, self._done, self._total))
+        rest = "no progress yet"
+        if done > start:
+            rest = f"{seconds * (total - done) / (done - start):.0f} s left"
+        count = f"{self._what}: {self._done} of {self._total} {self._unit}"
+        logger.info("%s (%.1f a second, %s)%s", count, rate, rest, f" {note}" if note else "")
 
 
 _paces: list[dict[str, Any]] = []

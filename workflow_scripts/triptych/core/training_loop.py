@@ -54,7 +54,7 @@ class LoopSettings:
     unit: name of one step and of several, ("batch", "batches"); check_every: steps between two
     checks for divergence; save_every, save_seconds: steps and seconds between two saves, besides
     those that evaluations ask for; advice: what to change in the config when the training diverges,
-    a sentence.
+    a sentence; work: what so many steps cost together, for the time that is left.
     """
 
     steps: int
@@ -63,6 +63,7 @@ class LoopSettings:
     save_every: float = math.inf
     save_seconds: float = math.inf
     advice: str = ""
+    work: Callable[[int], float] = float
 
 
 class TrainingLoop:
@@ -105,7 +106,8 @@ class TrainingLoop:
         """
         training, settings = self._training, self._settings
         self._pace.restart(training.done)
-        with Progress(name, settings.steps, settings.unit[1], done=training.done) as progress:
+        steps, unit = settings.steps, settings.unit[1]
+        with Progress(name, steps, unit, done=training.done, work=settings.work) as progress:
             while True:
                 if training.evaluation_due:
                     self._evaluate()

@@ -8,6 +8,9 @@ from triptych.core.provenance import SOURCE
 EVALUATIONS = [80, 60, 30]
 """Of --optimize at each scale, coarse to fine; the last ones by L-BFGS (`scales.refining`)."""
 
+ALL = "all"
+"""The --style by which a photograph is painted in every style, on one sheet."""
+
 STEADY = 0.95
 """Share of the fine strokes of the frame before that a film's frame keeps, unless --steady says."""
 

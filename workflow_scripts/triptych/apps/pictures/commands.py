@@ -10,6 +10,7 @@ from typing import Any
 
 from triptych.apps import NOT_USED, add_device, add_quiet, command, output_path, show_progress
 from triptych.apps.pictures import (
+    ALL,
     EVALUATIONS,
     STEADY,
     shipped_paintings,
@@ -35,6 +36,7 @@ logger = logging.getLogger(__name__)
 EXAMPLES = """\
 examples:
   triptych stylize --networks
+  triptych stylize photo.jpg --style all -o sheet.jpg
   triptych stylize photo.jpg --style swirls -o painted.jpg
   triptych stylize holiday/ clip.mp4 --style mosaic -o painted/
   triptych stylize photo.jpg --style candy.pth -o painted.png --keep-colours
@@ -57,7 +59,8 @@ def add_commands(commands: Any) -> None:
         metavar="NAME|FILE",
         help=f"style of a network: {', '.join(shipped_styles())}, another network's name (see "
         "--networks) or its file (safetensors, or .pth of pytorch/examples); a:2+b:1 mixes styles "
-        f"by weights. With --optimize a painting's file, or {', '.join(shipped_paintings())}",
+        f"by weights; {ALL} makes one sheet of the photograph in every style. With --optimize a "
+        f"painting's file, or {', '.join(shipped_paintings())}",
     )
     parser.add_argument(
         "-o",
@@ -172,12 +175,12 @@ def _stylize(options: argparse.Namespace) -> int:
         raise InputError("--optimize takes images only: a video would take days, and flicker")
     if options.size and any(item.kind == "video" for item in items):
         raise InputError("--size takes images only; videos keep their size")
+    if options.style == ALL and any(item.kind == "video" for item in items):
+        raise InputError(f"--style {ALL} takes images only")
     show_progress(options)
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores SIGHUP
             signal.signal(number, _leave)
-    from triptych.apps.pictures import onnx_stylizer
-
     failures = list(listed.left_out)
     count = len(items) + len(failures)
     if listed.earlier:
@@ -185,12 +188,11 @@ def _stylize(options: argparse.Namespace) -> int:
             f"results of earlier calls in {options.output}, not painted again: "
             f"{len(listed.earlier)} (another -o would paint them)"
         )
-    if items and onnx_stylizer.suits(options, items):
-        quick = onnx_stylizer.OnnxStylizer(options)
-        failures += quick.work(items)
-        items = quick.left
-    if items:
-        failures += _with_pytorch(options, items)
+    for quick in (True, False):
+        if items:
+            stylizer = _stylizer(options, items, quick)
+            failures += stylizer.work(items)
+            items = stylizer.left
     for source, problem in failures:
         message = problem if problem.startswith(str(source)) else f"{source}: {problem}"
         print(f"triptych stylize: {message}", file=sys.stderr)
@@ -205,12 +207,24 @@ def _leave(number: int, frame: object) -> None:
     sys.exit(128 + number)
 
 
-def _with_pytorch(options: argparse.Namespace, items: list[Any]) -> list[tuple[Path, str]]:
-    """Stylise by PyTorch: videos, GPUs, half precision, and --optimize."""
+def _stylizer(options: argparse.Namespace, items: list[Any], quick: bool) -> Any:
+    """The stylizer of these options; quick: one without PyTorch where it suits."""
+    from triptych.apps.pictures import onnx_stylizer
+
+    if options.style == ALL and not options.optimize:
+        from triptych.apps.pictures.contact_sheets import ContactSheets
+
+        return ContactSheets(options, lambda one: _stylizer(one, items, quick))
+    if quick and onnx_stylizer.suits(options, items):
+        return onnx_stylizer.OnnxStylizer(options)
+    return _by_pytorch(options)
+
+
+def _by_pytorch(options: argparse.Namespace) -> Any:
+    """The stylizer for videos, GPUs, half precision, and --optimize."""
     from triptych.apps.pictures.network_stylizer import NetworkStylizer
     from triptych.apps.pictures.optimising_stylizer import OptimisingStylizer
     from triptych.core.memory import keep_freed_memory
 
     keep_freed_memory()
-    stylizer = OptimisingStylizer(options) if options.optimize else NetworkStylizer(options)
-    return stylizer.work(items)
+    return OptimisingStylizer(options) if options.optimize else NetworkStylizer(options)

@@ -4,6 +4,8 @@ import argparse
 import hashlib
 import logging
 import shutil
+from itertools import accumulate
+from math import prod
 from pathlib import Path
 
 import torch
@@ -51,6 +53,9 @@ in another layout, and bytes. Up to 1.21 and 46e6 were seen, with 256 to 960 pix
 
 PAINTING_SIDE = 1536
 """Pixels along the shorter side of a painting that are kept at least of a much larger one."""
+
+EVALUATION = 10_000
+"""Pixels that take as long as what an evaluation costs at any size (by 46x66 to 345x505)."""
 
 SAVE_EVERY_SECONDS = 60.0
 """Work that a kill may cost."""
@@ -199,11 +204,20 @@ class OptimisingStylizer(Stylizer):
         stop = self._stop
         fingerprint = self._fingerprint(run, images)
         self._states.append(self.unfinished / fingerprint[:16])
+        costs = [
+            EVALUATION + prod(scale.shape(*_size(images)))
+            for scale in run.scales
+            for _ in range(scale.evaluations)
+        ]
+        settings = LoopSettings(
+            run.evaluations,
+            ("evaluation", "evaluations"),
+            save_seconds=SAVE_EVERY_SECONDS,
+            work=[0, *accumulate(costs)].__getitem__,
+        )
         loop = TrainingLoop(
             run,
-            LoopSettings(
-                run.evaluations, ("evaluation", "evaluations"), save_seconds=SAVE_EVERY_SECONDS
-            ),
+            settings,
             Checkpoint(self._states[-1], fingerprint),
             lambda: stop.reason,
         )

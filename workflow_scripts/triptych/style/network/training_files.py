@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 import torch
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image
 from torch import Tensor
 
 from triptych.core.device import training_precision
@@ -18,6 +18,7 @@ from triptych.style.data.backbone import PoolingKind, load_backbone
 from triptych.style.data.images import read_image, resize
 from triptych.style.data.shards import Shards
 from triptych.style.network.architecture import Architecture
+from triptych.style.network.contact_sheet import contact_sheet
 from triptych.style.network.network import TransformationNetwork
 from triptych.style.network.network_files import save_network
 from triptych.style.network.perceptual import LossSettings, PerceptualLoss
@@ -27,11 +28,6 @@ Path = str | os.PathLike[str]
 
 MOST_SHOWN = 12
 """Checkpoints on the sheet of samples; pictures of all lie beside the network."""
-
-MARGIN = 6
-CAPTION = 18
-PAPER, INK = (255, 255, 255), (40, 40, 40)
-"""A contact sheet's spaces in pixels, and its colours."""
 
 
 def named(table: pd.DataFrame, record: Mapping[str, Any]) -> pd.DataFrame:
@@ -86,7 +82,8 @@ def write_training(
     write_csv(named(selected, record), selection)
     write_csv(named(trained.losses, record), losses)
     some = shown_batches(sorted(trained.checkpoints), int(row["batch"]))
-    pictures = [trained.checkpoints[batches].sample for batches in some]
+    samples_shown = [trained.checkpoints[batches].sample for batches in some]
+    pictures = [Image.fromarray(sample.permute(1, 2, 0).numpy()) for sample in samples_shown]
     captions = [f"{batches} batches" for batches in some]
     columns = max(1, min(3, round(len(some) ** 0.5)))
     with atomic_path(samples) as temporary:
@@ -168,19 +165,3 @@ def with_weights(
     network = TransformationNetwork(architecture)
     network.load_state_dict(dict(weights))
     return network.eval().requires_grad_(False)
-
-
-def contact_sheet(images: Sequence[Tensor], captions: Sequence[str], columns: int) -> Image.Image:
-    """A sheet of uint8 images [3, H, W] of one size, row by row, each above its caption."""
-    _, height, width = images[0].shape
-    columns = min(columns, len(images))
-    rows = -(-len(images) // columns)
-    across, down = width + MARGIN, height + CAPTION + MARGIN
-    sheet = Image.new("RGB", (columns * across + MARGIN, rows * down + MARGIN), PAPER)
-    draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(12)
-    for number, (image, caption) in enumerate(zip(images, captions, strict=True)):
-        row, column = divmod(number, columns)
-        left, top = MARGIN + column * across, MARGIN + row * down
-        sheet.paste(Image.fromarray(image.permute(1, 2, 0).numpy()), (left, top))
-        draw.text((left + 2, top + height + 2), caption, INK, font)
-    return sheet
