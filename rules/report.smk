@@ -1,7 +1,5 @@
 """A name for each product; claims and the page, from the tidy files of all studies."""
 
-from snakemake.logging import logger
-
 from triptych.planning import results_of_elsewhere
 
 PAGE_TEMPLATES = [
@@ -103,7 +101,7 @@ for _name in STUDIES:
         conda:
             "../envs/report.yaml"
         resources:
-            **cluster(),
+            **cluster(SECONDS),
         params:
             config={name: config[name] for name in ("device", _name)},
             scale=SCALE,
@@ -135,7 +133,7 @@ rule report_claims:
     conda:
         "../envs/report.yaml"
     resources:
-        **cluster(),
+        **cluster(SECONDS),
     params:
         code=code("report_claims"),
     script:
@@ -189,7 +187,7 @@ for _page, _studies in {
         conda:
             "../envs/report.yaml"
         resources:
-            **cluster(),
+            **cluster(SECONDS),
         params:
             scale=SCALE,
             config={name: config[name] for name in ("device", *_studies)},

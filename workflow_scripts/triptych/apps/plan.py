@@ -11,8 +11,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from heapq import heappop, heappush
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from tabulate import tabulate
 
@@ -30,11 +32,12 @@ EXAMPLES = """\
 examples:
   triptych plan
   triptych plan --configfile config/paper.yaml --cores 64 --gpus 8
-  triptych plan --configfile config/paper.yaml my.yaml
+  triptych plan --downloads --configfile config/paper.yaml my.yaml
   triptych plan --missing --configfile config/paper.yaml
 """
 
 COSTS = Path("resources") / "costs.csv"
+TOTAL = "total"
 LINE = 50.0
 """Megabytes a second of the line that downloads share: assumed."""
 
@@ -76,11 +79,19 @@ def add_commands(commands: Any) -> None:
         action="store_true",
         help="list what a run has not made, and why",
     )
+    parser.add_argument(
+        "--downloads",
+        action="store_true",
+        help="list the files that a run downloads: host, bytes, licence",
+    )
     parser.add_argument("--gpus", type=int, default=1, help="where there are any (default: 1)")
 
 
 def _plan(options: argparse.Namespace) -> int:
+    import yaml
+
     from triptych.scale import nearest
+    from triptych.studies import workflows
 
     check_workflow(root := Path.cwd())
     if options.missing:
@@ -89,22 +100,26 @@ def _plan(options: argparse.Namespace) -> int:
         print(missing_text(listed_jobs(root, overlays=options.configfile)[0], root))
         return 0
     jobs, config, source, scale = planned_run(root, options.configfile)
+    sources = yaml.safe_load((source / "resources" / "sources.yaml").read_text(encoding="utf-8"))
+    studies = {name: module.Workflow(config, sources) for name, module in workflows().items()}
+    if options.downloads:
+        print(downloads_page([study.downloads for study in studies.values()], sources))
+        return 0
     known = nearest(config, source)
     name = scale if scale == known else f"{scale}, whose jobs count as those of {known}"
     gpus = options.gpus if any(job.gpu for job in jobs) else 0
     print(page(jobs, read_costs(source / COSTS, known), name, options.cores, gpus))
-    print(claims_page(config, source))
+    print(claims_page(config, sources))
+    if any(job.rule == "style_download_picture" for job in jobs) and studies["style"].unnamed:
+        print(f"\n{studies['style'].unnamed}")
     return 0
 
 
-def claims_page(config: Mapping[str, Any], source: Path) -> str:
+def claims_page(config: Mapping[str, Any], sources: Mapping[str, Any]) -> str:
     """A line for each claim: whether a run of this config can decide it, and what it would lack."""
-    import yaml
-
     from triptych.report.claims import DECIDES, sentence
     from triptych.studies import predictions
 
-    sources = yaml.safe_load((source / "resources" / "sources.yaml").read_text(encoding="utf-8"))
     unmet = predictions(config, sources)
     decided = Counter(needs_of_claim.decided for needs_of_claim in unmet.values())
     counts = ", ".join(f"{count} {word}" for word, count in decided.items())
@@ -115,6 +130,48 @@ def claims_page(config: Mapping[str, Any], source: Path) -> str:
             line += f" {sentence([needs.text()])}"
         lines.append(line)
     return "\n".join(lines)
+
+
+def downloads_page(
+    downloads: Sequence[Mapping[str, Mapping[str, Any]]], sources: Mapping[str, Any]
+) -> str:
+    """Files that studies download: host, bytes and licence as resources/sources.yaml states them,
+    whose groups name a file, the folder of its model, or the repository that it lies in.
+
+    downloads: entries of each study, by file.
+    """
+    groups = [
+        group for group in (*sources.values(), *sources["audio"].values()) if "files" in group
+    ]
+    rows = []
+    for name, entry in (item for study in downloads for item in study.items()):
+        folder = name.partition(", ")[0]
+        inside = [group for group in groups if entry in group["files"].values()]
+        inside += [group for group in groups if folder in group["files"]]
+        inside += [group for group in groups if f"/{group.get('repository')}/" in entry["url"]]
+        known = {**inside[0], **inside[0]["files"].get(folder, {})} if inside else {}
+        size = entry.get("size") or (name.endswith(".safetensors") and known.get("size"))
+        licence = known.get("licence", "not stated")
+        rows.append((name, urlsplit(entry["url"]).hostname, size or None, licence))
+    head = ("file", "host", "bytes", "licence")
+    stated = [size for *_, size, _ in rows if size]
+    table = tabulate(
+        [
+            (name, host, f"{size:,}" if size else "not stated", said)
+            for name, host, size, said in rows
+        ],
+        head,
+        tablefmt="plain",
+        colalign=("left", "left", "right", "left"),
+        disable_numparse=True,
+    )
+    return (
+        f"{table}\n\n{len(rows)} files; {_size(sum(stated) / 1e6) or '0 GB'} in the {len(stated)} whose "
+        "size is stated. Of WavCaps' archives in parts the last part stands for all; triptych plan "
+        "estimates what all downloads take."
+        if rows
+        else "This config downloads nothing."
+    )
 
 
 def planned_run(root: Path, overlays: Sequence[Path]) -> PlannedRun:
@@ -164,28 +221,45 @@ def total_cost(jobs: Sequence[Job], costs: Mapping[str, Cost]) -> Cost:
 
 
 def wall_seconds(jobs: Sequence[Job], costs: Mapping[str, Cost], cores: int, gpus: int) -> float:
-    """From the first job to the last, roughly: as long as the longest chain of jobs, the cores, the
-    GPUs or the line take, whichever is longest.
+    """Seconds from the first job to the last, when of those that can begin the job goes first after
+    which the longest chain of jobs waits; each has cores, a GPU or the line to itself.
 
     A job with ALL_CORES threads measures time, and computes on one.
     """
-    seconds = []
+    seconds, wants = [], []
     for job in jobs:
         cost = costs.get(job.rule, UNKNOWN)
         busy = 1 if job.threads == ALL_CORES else min(job.threads, cores)
         computing = max(cost.gpu_hours * 3600, cost.core_seconds / busy)
         seconds.append(computing + cost.download_mb / LINE)
-    needs = needs_of(jobs)
+        on_gpu, on_line = job.gpu or cost.gpu_hours > 0, cost.download_mb > 0
+        wants.append((min(job.threads, cores), int(on_gpu), int(on_line)))
+    awaited = needs_of(jobs)
+    followers: list[list[int]] = [[] for _ in jobs]
+    for number, needed in enumerate(awaited):
+        for before in needed:
+            followers[before].append(number)
 
     @cache
-    def end(number: int) -> float:
-        return seconds[number] + max(map(end, needs[number]), default=0.0)
+    def chain(number: int) -> float:
+        return seconds[number] + max(map(chain, followers[number]), default=0.0)
 
-    chain = max(map(end, range(len(jobs))), default=0.0)
-    taken = sum(min(job.threads, cores) * took for job, took in zip(jobs, seconds, strict=True))
-    total = total_cost(jobs, costs)
-    on_gpu = total.gpu_hours * 3600 / max(gpus, 1)
-    return max(chain, taken / cores, on_gpu, total.download_mb / LINE)
+    now, free, running = 0.0, (cores, max(gpus, 1), 1), list[tuple[float, int]]()
+    ready = [number for number, needed in enumerate(awaited) if not needed]
+    while ready or running:
+        for number in sorted(ready, key=chain, reverse=True):
+            left = tuple(room - want for room, want in zip(free, wants[number], strict=True))
+            if min(left) >= 0:
+                free = left
+                ready.remove(number)
+                heappush(running, (now + seconds[number], number))
+        now, ended = heappop(running)
+        free = tuple(room + want for room, want in zip(free, wants[ended], strict=True))
+        for number in followers[ended]:
+            awaited[number].remove(ended)
+            if not awaited[number]:
+                ready.append(number)
+    return now
 
 
 def page(jobs: Sequence[Job], costs: Mapping[str, Cost], scale: str, cores: int, gpus: int) -> str:
@@ -197,7 +271,8 @@ def page(jobs: Sequence[Job], costs: Mapping[str, Cost], scale: str, cores: int,
     counts = Counter(job.rule for job in jobs)
     totals = {rule: total_cost([job for job in jobs if job.rule == rule], costs) for rule in counts}
     order = sorted(totals, key=dearness)
-    counts["all"], totals["all"] = len(jobs), total_cost(jobs, costs)
+    counts[TOTAL], totals[TOTAL] = len(jobs), total_cost(jobs, costs)
+    collect = {job.rule for job in jobs if not job.outputs}
     rows = [
         (
             rule,
@@ -207,9 +282,9 @@ def page(jobs: Sequence[Job], costs: Mapping[str, Cost], scale: str, cores: int,
             _digits(totals[rule].memory_mb),
             _size(totals[rule].download_mb),
             _size(totals[rule].disk_mb),
-            costs.get(rule, UNKNOWN).source if rule != "all" else "",
+            "" if rule in (TOTAL, *collect) else costs.get(rule, UNKNOWN).source,
         )
-        for rule in (*order, "all")
+        for rule in (*order, TOTAL)
     ]
     head = ("rule", "jobs", "core h", "GPU h", "memory MB", "downloads", "disk", "known from")
     aligned = ("left", *["right"] * 6, "left")
