@@ -50,6 +50,13 @@ def test_the_list_names_jobs_errors_products_and_pictures(tmp_path):
     assert missing_text([], tmp_path / "results") == "Nothing is missing."
 
 
+def test_where_nothing_has_run_it_says_so(tmp_path):
+    collects = Job("all", TABLE.outputs, (), "")
+    assert "Nothing has run" in missing_text([*JOBS, collects], tmp_path)
+    fail(tmp_path, FIRST)
+    assert "4 jobs are missing" in missing_text([*JOBS, collects], tmp_path)
+
+
 def write_log_and_lock(folder, job, text, process, ended=False):
     lock, log = lock_of(folder / job.log), folder / job.log
     for path in (lock, log.parent):

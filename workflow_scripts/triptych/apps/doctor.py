@@ -20,8 +20,9 @@ WORKS, LIMITED, FAILS = "works", "limited", "won't"
 """Nothing to do; some of it works; something that is asked for will fail."""
 
 DESCRIPTION = """\
-Look at this machine: Python, cores, memory, disks, cache, GPU, SLURM, programs, style.contact. What
-works, what won't, and what to do. Ends with 1 where something won't. Whether downloads answer, a run's first job says.
+Look at this machine: Python, cores, memory, disk, cache, GPU, SLURM, programs; and at the config's
+style.contact. What works, what won't, and what to do. Ends with 1 where something won't. Whether
+downloads answer, a run's first job says.
 """
 VERIFY = """\
 Compare results with their manifest.json, which a whole run leaves last: every output and source by
@@ -41,16 +42,17 @@ ON_GPU = "import torch; print(torch.ones(2, device='cuda').sum().item())"
 PARTITIONS = Path("profiles") / "slurm" / "partitions.yaml"
 SAMPLE = "# A sample:"
 """How the shipped partitions.yaml begins."""
-CONFIGS = (Path("config.yaml"), Path("config/config.yaml"), Path("config/paper/style.yaml"))
-PROGRAMS = (
-    ("conda", ("conda", "mamba"), "only --use-conda needs it; make setup does without"),
-    ("apptainer", ("apptainer", "singularity"), "only containers on a cluster need it"),
-    ("C compiler", ("cc", "gcc", "clang"), "only exported policies and their tests need one"),
-)
-SHARED = ("nfs", "nfs4", "lustre", "gpfs", "beegfs", "ceph", "wekafs", "cifs", "fuse.glusterfs")
-IN_MEMORY = ("tmpfs", "ramfs")
-SHM_GB = 1.0
-"""What the workers of an audio training fill, and as much again."""
+CONFIGS = (Path("config.yaml"), Path("config/config.yaml"), Path("config/paper.yaml"))
+PROGRAMS = {
+    "conda": "only --use-conda needs it; make setup does without",
+    "apptainer": "only --software-deployment-method apptainer needs it",
+    "cc": "a C compiler; without one rl_inference times no policy.c, nor does an exported one run",
+}
+LOCAL = ("ext2", "ext3", "ext4", "xfs", "btrfs", "zfs")
+FLEETING = ("tmpfs", "ramfs", "overlay")
+MOUNTS = Path("/proc/mounts")
+SHARED_MEMORY = Path("/dev/shm")
+SHARED_GB = 1.0
 
 
 class Finding(NamedTuple):
@@ -83,8 +85,30 @@ def memory() -> Finding:
 
 
 def disk() -> Finding:
-    free = shutil.disk_usage(".").free / 1e9
-    return _room("Disk", f"{free:,.0f} GB free in {Path.cwd()}", free, DISK_GB)
+    """Room and kind of the file system of results, a link to which counts as what it leads to."""
+    folder = Path("results").resolve()
+    folder = next(place for place in (folder, *folder.parents) if place.exists())
+    free, kind = shutil.disk_usage(folder).free / 1e9, _file_system(folder)
+    room = _room("Disk", f"{free:,.0f} GB free in {folder} ({kind})", free, DISK_GB)
+    if kind in FLEETING:
+        do = f"make results a link to a disk: {kind} ends with this machine or container"
+    elif kind in LOCAL and shutil.which("sbatch"):
+        do = f"make results a link to a disk that all nodes see: {kind} is this machine's alone"
+    else:
+        return room
+    advice = "; ".join(filter(None, (do, room.do)))
+    return room._replace(status=FAILS if room.status == FAILS else LIMITED, do=advice)
+
+
+def _file_system(folder: Path) -> str:
+    """Type of a folder's file system, such as ext4, nfs4 or lustre, by its mount point."""
+    if not MOUNTS.is_file():
+        return "file system unknown"
+    kinds = {}
+    for line in MOUNTS.read_text(encoding="utf-8").splitlines():
+        _, place, kind, *_ = line.split()
+        kinds[place.replace("\\040", " ")] = kind
+    return next(kinds[str(place)] for place in (folder, *folder.parents) if str(place) in kinds)
 
 
 def cache() -> Finding:
@@ -128,7 +152,13 @@ def gpu() -> Finding:
 
 
 def slurm() -> Finding:
-    """Whether this machine submits to SLURM, and whether the profile knows the partitions."""
+    """Whether jobs can be submitted to SLURM, and whether the profile has its partitions."""
+    problem, do = _of_slurm()
+    return Finding("SLURM", LIMITED if do else WORKS, problem, do)
+
+
+def _of_slurm() -> tuple[str, str]:
+    """What stands against SLURM, and what to do; or where jobs go, and ""."""
     import yaml
 
     try:
@@ -136,92 +166,56 @@ def slurm() -> Finding:
     except OSError:
         asked = None
     if asked is None or not shutil.which("sbatch"):
-        do = "submit to a cluster from its login node; docs/elsewhere.md has other schedulers"
-        return Finding("SLURM", LIMITED, "no sbatch and sinfo here", do)
+        return "no sbatch and sinfo", "on a cluster, its login node; docs/elsewhere.md has others"
     if asked.returncode:
-        reason = (asked.stderr.strip().splitlines() or ["it gives no reason"])[-1]
-        return Finding("SLURM", LIMITED, f"sinfo fails: {reason}", "ask who runs the cluster")
+        reason = (asked.stderr.strip().splitlines() or ["no reason given"])[-1]
+        return f"sinfo fails: {reason}", "ask who runs the cluster, or use another login node"
     if not find_spec("snakemake_executor_plugin_slurm"):
-        do = "make setup, or pip install snakemake-executor-plugin-slurm"
-        return Finding("SLURM", LIMITED, "Snakemake's plugin for it is missing", do)
-    there = set(asked.stdout.split())
-    do = f"generate-slurm-partition-config --output {PARTITIONS}, then docs/elsewhere.md"
-    if not PARTITIONS.is_file():
-        return Finding("SLURM", LIMITED, f"{PARTITIONS} is missing", do)
-    text = PARTITIONS.read_text(encoding="utf-8")
+        return "no Snakemake plugin", "make setup, or pip install snakemake-executor-plugin-slurm"
+    do = f"generate-slurm-partition-config --output {PARTITIONS}; then docs/elsewhere.md, SLURM"
     try:
-        named = set(yaml.safe_load(text)["partitions"])
-    except (yaml.YAMLError, TypeError, KeyError) as problem:
-        return Finding("SLURM", LIMITED, f"{PARTITIONS} lists no partitions: {problem!r}", do)
+        text = PARTITIONS.read_text(encoding="utf-8")
+        named = {str(name) for name in yaml.safe_load(text)["partitions"]}
+    except (OSError, yaml.YAMLError, TypeError, KeyError) as problem:
+        return f"{PARTITIONS} lists no partitions: {type(problem).__name__}", do
     if text.startswith(SAMPLE):
-        return Finding("SLURM", LIMITED, f"{PARTITIONS} is still the sample", do)
-    if absent := named - there:
-        names = ", ".join(sorted(absent))
-        return Finding("SLURM", LIMITED, f"{PARTITIONS} names {names}; sinfo does not", do)
-    return Finding("SLURM", WORKS, f"partitions {', '.join(sorted(named))}")
+        return f"{PARTITIONS} is still the sample", do
+    absent = ", ".join(sorted(named - {*asked.stdout.split()}))
+    if absent:
+        return f"{PARTITIONS} names {absent}, which sinfo does not list", do
+    return f"partitions {', '.join(sorted(named))}", ""
 
 
 def programs() -> list[Finding]:
-    """A finding for each program that some of it needs; the first of its names on PATH counts."""
-    findings = []
-    for name, commands, do in PROGRAMS:
-        path = next(filter(None, map(shutil.which, commands)), None)
-        findings.append(
-            Finding(name, WORKS, path)
-            if path
-            else Finding(name, LIMITED, f"no {' or '.join(commands)} on PATH", do)
-        )
-    return findings
-
-
-def results() -> Finding:
-    """Room and kind of the file system that results lie on; a link counts as what it leads to."""
-    folder = Path("results").resolve()
-    while not folder.exists():
-        folder = folder.parent
-    free, kind = shutil.disk_usage(folder).free / 1e9, _file_system(folder)
-    if kind in IN_MEMORY:
-        do = "make results a link to a folder on a disk"
-        return Finding("Results", LIMITED, f"{kind} at {folder}, which a restart empties", do)
-    shared = kind in SHARED
-    where = "which nodes share" if shared else "which other nodes may not see"
-    return _room("Results", f"{free:,.0f} GB free on {kind}, {where}: {folder}", free, DISK_GB)
+    """Whether each program is there that a part of the workflow needs."""
+    return [
+        Finding(name, WORKS, path)
+        if (path := shutil.which(name))
+        else Finding(name, LIMITED, "not on PATH", do)
+        for name, do in PROGRAMS.items()
+    ]
 
 
 def shared_memory() -> Finding:
-    """Room in /dev/shm, through which workers hand sound to a training."""
-    folder = Path("/dev/shm")
-    if not folder.is_dir():
-        return Finding("/dev/shm", WORKS, "not on this system")
-    free = shutil.disk_usage(folder).free / 1e9
-    if free >= SHM_GB:
-        return Finding("/dev/shm", WORKS, f"{free:,.1f} GB free")
-    do = "docker run --ipc=host, or --shm-size 8g"
-    return Finding("/dev/shm", LIMITED, f"{free:,.2f} GB free, too few for audio training", do)
+    """Room in /dev/shm, through which processes hand recordings to a training."""
+    free = shutil.disk_usage(SHARED_MEMORY).free / 1e9 if SHARED_MEMORY.is_dir() else SHARED_GB
+    do = "docker run --ipc=host gives more; with less, fewer processes read recordings ahead"
+    room = f"{free:,.2f} GB free" if SHARED_MEMORY.is_dir() else "none on this system, none needed"
+    short = free < SHARED_GB
+    return Finding("Shared memory", LIMITED if short else WORKS, room, do if short else "")
 
 
 def contact() -> Finding:
-    """Whether a config here says whom Wikimedia may write to."""
+    """Whether a config that runs read here says whom Wikimedia may write to."""
     import yaml
 
     for file in CONFIGS:
-        if file.is_file():
-            config = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
-            style = config if file.parent.name == "paper" else config.get("style") or {}
-            if style.get("contact"):
-                return Finding("Contact", WORKS, f"{style['contact']}, by {file}")
-    do = "for config/paper.yaml set it to your e-mail or web page, or by --config"
-    return Finding("Contact", LIMITED, "style.contact is empty", do)
-
-
-def _file_system(folder: Path) -> str:
-    """Type of the file system of a folder, such as ext4, nfs4 or lustre, by its mount point."""
-    table = Path("/proc/mounts")
-    if not table.is_file():
-        return "an unknown file system"
-    mounts = [line.split()[1:3] for line in table.read_text(encoding="utf-8").splitlines()]
-    inside = [(place, kind) for place, kind in mounts if folder.is_relative_to(place)]
-    return max(reversed(inside), key=lambda mount: len(mount[0]))[1]
+        config = yaml.safe_load(file.read_text(encoding="utf-8")) if file.is_file() else None
+        style = (config or {}).get("style") or {}
+        if style.get("contact"):
+            return Finding("style.contact", WORKS, f"{style['contact']} ({file})")
+    do = "before config/paper.yaml: your e-mail or web page, in a config of yours or by --config"
+    return Finding("style.contact", LIMITED, f"empty in {' and '.join(map(str, CONFIGS))}", do)
 
 
 def add_commands(commands: Any) -> None:
@@ -240,7 +234,7 @@ def add_commands(commands: Any) -> None:
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    checks = (python, memory, disk, results, shared_memory, cache, gpu, slurm, contact)
+    checks = (python, memory, disk, shared_memory, cache, gpu, slurm, contact)
     findings = [*(check() for check in checks), *programs()]
     for name, status, text, do in findings:
         print(f"{status:8} {name}: {text}" + (f"\n{'':9}-> {do}" if do else ""))

@@ -14,7 +14,6 @@ from functools import cache
 from heapq import heappop, heappush
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 from tabulate import tabulate
 
@@ -103,7 +102,9 @@ def _plan(options: argparse.Namespace) -> int:
     sources = yaml.safe_load((source / "resources" / "sources.yaml").read_text(encoding="utf-8"))
     studies = {name: module.Workflow(config, sources) for name, module in workflows().items()}
     if options.downloads:
-        print(downloads_page([study.downloads for study in studies.values()], sources))
+        from triptych.apps.downloads import downloads_page
+
+        print(downloads_page(studies, sources))
         return 0
     known = nearest(config, source)
     name = scale if scale == known else f"{scale}, whose jobs count as those of {known}"
@@ -130,48 +131,6 @@ def claims_page(config: Mapping[str, Any], sources: Mapping[str, Any]) -> str:
             line += f" {sentence([needs.text()])}"
         lines.append(line)
     return "\n".join(lines)
-
-
-def downloads_page(
-    downloads: Sequence[Mapping[str, Mapping[str, Any]]], sources: Mapping[str, Any]
-) -> str:
-    """Files that studies download: host, bytes and licence as resources/sources.yaml states them,
-    whose groups name a file, the folder of its model, or the repository that it lies in.
-
-    downloads: entries of each study, by file.
-    """
-    groups = [
-        group for group in (*sources.values(), *sources["audio"].values()) if "files" in group
-    ]
-    rows = []
-    for name, entry in (item for study in downloads for item in study.items()):
-        folder = name.partition(", ")[0]
-        inside = [group for group in groups if entry in group["files"].values()]
-        inside += [group for group in groups if folder in group["files"]]
-        inside += [group for group in groups if f"/{group.get('repository')}/" in entry["url"]]
-        known = {**inside[0], **inside[0]["files"].get(folder, {})} if inside else {}
-        size = entry.get("size") or (name.endswith(".safetensors") and known.get("size"))
-        licence = known.get("licence", "not stated")
-        rows.append((name, urlsplit(entry["url"]).hostname, size or None, licence))
-    head = ("file", "host", "bytes", "licence")
-    stated = [size for *_, size, _ in rows if size]
-    table = tabulate(
-        [
-            (name, host, f"{size:,}" if size else "not stated", said)
-            for name, host, size, said in rows
-        ],
-        head,
-        tablefmt="plain",
-        colalign=("left", "left", "right", "left"),
-        disable_numparse=True,
-    )
-    return (
-        f"{table}\n\n{len(rows)} files; {_size(sum(stated) / 1e6) or '0 GB'} in the {len(stated)} whose "
-        "size is stated. Of WavCaps' archives in parts the last part stands for all; triptych plan "
-        "estimates what all downloads take."
-        if rows
-        else "This config downloads nothing."
-    )
 
 
 def planned_run(root: Path, overlays: Sequence[Path]) -> PlannedRun:
@@ -232,8 +191,7 @@ def wall_seconds(jobs: Sequence[Job], costs: Mapping[str, Cost], cores: int, gpu
         busy = 1 if job.threads == ALL_CORES else min(job.threads, cores)
         computing = max(cost.gpu_hours * 3600, cost.core_seconds / busy)
         seconds.append(computing + cost.download_mb / LINE)
-        on_gpu, on_line = job.gpu or cost.gpu_hours > 0, cost.download_mb > 0
-        wants.append((min(job.threads, cores), int(on_gpu), int(on_line)))
+        wants.append((min(job.threads, cores), cost.gpu_hours > 0, cost.download_mb > 0))
     awaited = needs_of(jobs)
     followers: list[list[int]] = [[] for _ in jobs]
     for number, needed in enumerate(awaited):
@@ -244,17 +202,17 @@ def wall_seconds(jobs: Sequence[Job], costs: Mapping[str, Cost], cores: int, gpu
     def chain(number: int) -> float:
         return seconds[number] + max(map(chain, followers[number]), default=0.0)
 
-    now, free, running = 0.0, (cores, max(gpus, 1), 1), list[tuple[float, int]]()
+    now, free, running = 0.0, [cores, max(gpus, 1), 1], list[tuple[float, int]]()
     ready = [number for number, needed in enumerate(awaited) if not needed]
     while ready or running:
         for number in sorted(ready, key=chain, reverse=True):
-            left = tuple(room - want for room, want in zip(free, wants[number], strict=True))
+            left = [room - want for room, want in zip(free, wants[number], strict=True)]
             if min(left) >= 0:
                 free = left
                 ready.remove(number)
                 heappush(running, (now + seconds[number], number))
         now, ended = heappop(running)
-        free = tuple(room + want for room, want in zip(free, wants[ended], strict=True))
+        free = [room + want for room, want in zip(free, wants[ended], strict=True)]
         for number in followers[ended]:
             awaited[number].remove(ended)
             if not awaited[number]:
