@@ -50,6 +50,7 @@ PROGRAMS = {
 }
 LOCAL = ("ext2", "ext3", "ext4", "xfs", "btrfs", "zfs")
 FLEETING = ("tmpfs", "ramfs", "overlay")
+ANSWER_SECONDS = 20
 MOUNTS = Path("/proc/mounts")
 SHARED_MEMORY = Path("/dev/shm")
 SHARED_GB = 1.0
@@ -162,13 +163,17 @@ def _of_slurm() -> tuple[str, str]:
     import yaml
 
     try:
-        asked = subprocess.run(["sinfo", "-h", "-o", "%R"], capture_output=True, text=True)
-    except OSError:
-        asked = None
-    if asked is None or not shutil.which("sbatch"):
-        return "no sbatch and sinfo", "on a cluster, its login node; docs/elsewhere.md has others"
-    if asked.returncode:
+        asked = subprocess.run(
+            ["sinfo", "-h", "-o", "%R"], capture_output=True, text=True, timeout=ANSWER_SECONDS
+        )
         reason = (asked.stderr.strip().splitlines() or ["no reason given"])[-1]
+    except subprocess.TimeoutExpired:
+        asked, reason = None, f"no answer in {ANSWER_SECONDS} seconds"
+    except OSError:
+        asked, reason = None, ""
+    if not reason or not shutil.which("sbatch"):
+        return "no sbatch and sinfo", "on a cluster, its login node; docs/elsewhere.md has others"
+    if asked is None or asked.returncode:
         return f"sinfo fails: {reason}", "ask who runs the cluster, or use another login node"
     if not find_spec("snakemake_executor_plugin_slurm"):
         return "no Snakemake plugin", "make setup, or pip install snakemake-executor-plugin-slurm"
@@ -176,7 +181,7 @@ def _of_slurm() -> tuple[str, str]:
     try:
         text = PARTITIONS.read_text(encoding="utf-8")
         named = {str(name) for name in yaml.safe_load(text)["partitions"]}
-    except (OSError, yaml.YAMLError, TypeError, KeyError) as problem:
+    except (OSError, ValueError, yaml.YAMLError, TypeError, KeyError) as problem:
         return f"{PARTITIONS} lists no partitions: {type(problem).__name__}", do
     if text.startswith(SAMPLE):
         return f"{PARTITIONS} is still the sample", do
@@ -207,11 +212,13 @@ def shared_memory() -> Finding:
 
 def contact() -> Finding:
     """Whether a config that runs read here says whom Wikimedia may write to."""
-    import yaml
+    from triptych.core.config import read_yaml
 
-    for file in CONFIGS:
-        config = yaml.safe_load(file.read_text(encoding="utf-8")) if file.is_file() else None
-        style = (config or {}).get("style") or {}
+    for file in filter(Path.is_file, CONFIGS):
+        try:
+            style = (read_yaml(file) or {}).get("style") or {}
+        except InputError as problem:
+            return Finding("style.contact", FAILS, f"{file} cannot be read", str(problem))
         if style.get("contact"):
             return Finding("style.contact", WORKS, f"{style['contact']} ({file})")
     do = "before config/paper.yaml: your e-mail or web page, in a config of yours or by --config"
