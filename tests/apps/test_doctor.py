@@ -173,3 +173,13 @@ def test_an_empty_contact_and_programs_that_are_missing_are_named(tmp_path, monk
     (tmp_path / "config").mkdir()
     (tmp_path / "config/config.yaml").write_text("style: {contact: anna@example.org}\n")
     assert doctor.contact().status == WORKS
+    (tmp_path / "config.yaml").write_text("style: {contact\n")
+    assert doctor.contact().status == FAILS
+
+
+def test_a_controller_that_does_not_answer_ends_no_check(tmp_path, monkeypatch):
+    write_program(tmp_path, "sinfo", "exec /bin/sleep 20")
+    write_program(tmp_path, "sbatch", "exit 0")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(doctor, "ANSWER_SECONDS", 0.2)
+    assert doctor.slurm().status == LIMITED and "0.2 seconds" in doctor.slurm().text
