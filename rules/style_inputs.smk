@@ -107,20 +107,6 @@ rule style_fetch_weights:
         "../workflow_scripts/style/fetch_weights.py"
 
 
-@cache
-def warn_unnamed():
-    """Say in a dry run, once, what ends a real one before its first job."""
-    if STYLE.unnamed and workflow.dryrun:
-        logger.warning(STYLE.unnamed)
-
-
-def contact(wildcards):
-    """A param: whom Wikimedia may write to."""
-    if not os.path.exists(f"{prefix()}results/style/downloads/{wildcards.picture}"):
-        warn_unnamed()
-    return STYLE.config["contact"]
-
-
 rule style_download_picture:
     """Download a painting or a photograph from Wikimedia Commons."""
     output:

@@ -118,16 +118,6 @@ def test_a_hits_sound_and_picture_are_those_of_the_segment(server):
     assert Image.open(io.BytesIO(base64.b64decode(picture))).size[0] == 160
 
 
-def test_more_like_this_finds_the_segment_itself_first(server):
-    html = ask(server, "/?like=3")[2].decode()
-    assert "like walk.wav" in html and html.index("00:00:20 to") < html.index("00:00:00 to")
-
-
-def test_what_cannot_be_searched_for_is_said_on_the_page(server):
-    status, _, content = ask(server, "/?like=99")
-    assert status == 200 and "there is no segment 99" in content.decode()
-
-
 @pytest.mark.parametrize("path", ["/walk.wav", "/../walk.wav", "/%2e%2e%2fwalk.wav"])
 def test_nothing_is_served_but_the_page(server, path):
     assert ask(server, path)[0] == 404
