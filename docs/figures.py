@@ -130,7 +130,12 @@ def numbers() -> dict[str, float]:
         "claims": len(papers) - papers.count("this project"),
         "own": papers.count("this project"),
         "jobs": len(jobs),
-        "rules": len({*declared(), *(job.rule for scale in SCALES for job in planned(scale)[0])}),
+        "rules": len(
+            {
+                *declared(),
+                *(job.rule for scale in SCALES for job in planned(scale)[0] if job.outputs),
+            }
+        ),
         "minutes": _minutes(demo_runs()[0]),
         "audio": round(total_cost(of_audio, costs).gpu_hours),
         "gpu": round(total_cost(at_paper, costs).gpu_hours),
@@ -232,7 +237,7 @@ def workflow() -> str:
         text[study] = [f'    {name}["{label}"]' for name, label in labels.items()]
     kept = {name for study, shown in GROUPS.items() for name in shown}
     kept |= {f"{study}_{part}" for study in GROUPS for part in ("inputs", "report")}
-    jobs = planned("demo")[0]
+    jobs = [job for job in planned("demo")[0] if job.outputs]
     node |= {job.rule: "report" for job in jobs if job.rule.startswith("report_")}
     edges = _edges(jobs, node, kept | {"report"})
     lines = ["```mermaid", "flowchart LR"]

@@ -37,7 +37,7 @@ def measured(root: Path) -> dict[str, list[dict[str, float]]]:
     A job that takes all cores measures time: its seconds on the clock count.
     """
     jobs: dict[str, list[dict[str, float]]] = defaultdict(list)
-    for job in planned_run(root, []).jobs:
+    for job in filter(lambda job: job.outputs, planned_run(root, []).jobs):
         path = root / job.benchmark
         with path.open(encoding="utf-8", newline="") as lines:
             row = list(csv.DictReader(lines, delimiter="\t"))[-1]

@@ -142,7 +142,7 @@ rule audio_submit:
     conda:
         "../envs/audio.yaml"
     resources:
-        **cluster(),
+        **cluster(SECONDS),
     params:
         runs=module_param(AUDIO.submitted),
         members=AUDIO.config["ensemble"]["members"],
@@ -173,7 +173,7 @@ rule audio_search_page:
     conda:
         "../envs/audio.yaml"
     resources:
-        **cluster(),
+        **cluster(SECONDS),
     params:
         run=module_param(AUDIO.page_run),
         settings=AUDIO.config["search_page"],

@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from functools import cache
 
 from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
 
 # This checkout's library, whatever is installed; planning hands it to every script by PYTHONPATH.
 sys.path.insert(0, str(SOURCE / "workflow_scripts"))
@@ -48,6 +49,9 @@ resource_scopes:
 RETRIES = 0
 if workflow.is_main_process:
     RETRIES = max(2, getattr(workflow.execution_settings, "retries", 0))
+SECONDS = (
+    2  # minutes that a job of seconds asks a cluster for; a group asks for the sum
+)
 TEMPLATES = "workflow_scripts/triptych/report/templates"
 GPU = 1 if config["device"] == "cuda" else 0
 # Limits, where neither a profile nor --resources, which replaces a profile's, has a number: a machine's
@@ -209,7 +213,7 @@ def product(files, name, params, priority, inputs, env="report", threads=1, gpu=
         "priority": priority,
         "env": env,
         "threads": threads,
-        "resources": {**cluster(), **({"gpu": gpu} if gpu else {})},
+        "resources": {**cluster(SECONDS), **({"gpu": gpu} if gpu else {})},
     }
 
 

@@ -1,7 +1,5 @@
 """A name for each product; claims and the page, from the tidy files of all studies."""
 
-from snakemake.logging import logger
-
 from triptych.planning import results_of_elsewhere
 
 for _name, _product in PRODUCTS.items():
@@ -74,7 +72,7 @@ for _name in STUDIES:
         conda:
             "../envs/report.yaml"
         resources:
-            **cluster(),
+            **cluster(SECONDS),
         params:
             config={name: config[name] for name in ("device", _name)},
             scale=SCALE,
@@ -106,7 +104,7 @@ rule report_claims:
     conda:
         "../envs/report.yaml"
     resources:
-        **cluster(),
+        **cluster(SECONDS),
     params:
         code=code("report_claims"),
     script:
@@ -138,7 +136,7 @@ for _page, _studies in {
         conda:
             "../envs/report.yaml"
         resources:
-            **cluster(),
+            **cluster(SECONDS),
         params:
             scale=SCALE,
             config={name: config[name] for name in ("device", *_studies)},

@@ -127,7 +127,7 @@ rule style_download_picture:
         md5=style_download("wikimedia", "picture", "md5"),
         pixels=lambda w: STYLE.config["contents"].get(w.picture, {}).get("size"),
         lock="resources/locks/{picture}.json",
-        contact=STYLE.config["contact"],
+        contact=contact,
         code=code("style_download_picture"),
     script:
         "../workflow_scripts/style/download_picture.py"
@@ -135,18 +135,9 @@ rule style_download_picture:
 
 onstart:
     # The jobs' own error would come five times, and after others have begun.
-    pictures = [
-        job.wildcards.picture
-        for job in workflow.dag.needrun_jobs()
-        if job.rule.name == "style_download_picture"
-    ]
-    if pictures and not (STYLE.config["contact"] or workflow.touch):
-        raise WorkflowError(
-            f"style.contact is empty, and Wikimedia refuses {', '.join(sorted(pictures))} "
-            "to programs that do not say whom to write to: set it to your e-mail address "
-            "or web page, in a config file of yours or by --config "
-            "'style={contact: you@example.org}'"
-        )
+    asking = (job.rule.name for job in workflow.dag.needrun_jobs())
+    if STYLE.unnamed and "style_download_picture" in asking and not workflow.touch:
+        raise WorkflowError(STYLE.unnamed)
 
 
 rule style_prepare_painting:
@@ -165,7 +156,7 @@ rule style_prepare_painting:
     conda:
         "../envs/style.yaml"
     resources:
-        **cluster(),
+        **cluster(SECONDS),
     params:
         longest=STYLE.config["longest_painting"],
         own=lambda w: STYLE.config["paintings"][w.painting]["source"] == "path",
@@ -190,7 +181,7 @@ rule style_prepare_content:
     conda:
         "../envs/style.yaml"
     resources:
-        **cluster(),
+        **cluster(SECONDS),
     params:
         size=lambda w: STYLE.config["contents"][w.content].get("size"),
         code=code("style_prepare_content"),
@@ -214,7 +205,7 @@ rule style_shipped_paintings:
     conda:
         "../envs/style.yaml"
     resources:
-        **cluster(),
+        **cluster(SECONDS),
     params:
         code=code("style_shipped_paintings"),
     script:
@@ -236,7 +227,7 @@ rule style_cut_contents:
     conda:
         "../envs/style.yaml"
     resources:
-        **cluster(),
+        **cluster(SECONDS),
     params:
         photographs=[STYLE.config["contents"][name] | {"name": name} for name in CUT],
         code=code("style_cut_contents"),

@@ -70,3 +70,17 @@ def style_trained(file):
     """A file of every network that this run trains."""
     trained = STYLE.config["networks"]["trained"]
     return expand("results/style/networks/{name}/plain/{file}", name=trained, file=file)
+
+
+@cache
+def warn_unnamed():
+    """Say in a dry run, once, what ends a real one before its first job."""
+    if STYLE.unnamed and workflow.dryrun:
+        logger.warning(STYLE.unnamed)
+
+
+def contact(wildcards):
+    """A param: whom Wikimedia may write to."""
+    if not os.path.exists(f"{prefix()}results/style/downloads/{wildcards.picture}"):
+        warn_unnamed()
+    return STYLE.config["contact"]

@@ -46,7 +46,7 @@ class Checkout:
             listing = [*python, str(LISTED_JOBS), file.name, *map(str, targets or ["rl"])]
             done = self._run(listing, config, 2)
             assert not done.returncode, done.stdout + done.stderr
-            jobs = json.loads(file.read())["jobs"]
+            jobs = [job for job in json.loads(file.read())["jobs"] if job["output"]]
         assert jobs or "Nothing to be done" in done.stdout + done.stderr
         return jobs
 

@@ -38,6 +38,13 @@ def test_a_job_that_waits_for_a_failed_one_is_not_called_failed(tmp_path):
     assert failed_jobs(JOBS, tmp_path) == {ONE: LINE, TWO: LINE}
 
 
+def test_where_nothing_has_run_it_says_so(tmp_path):
+    collects = Job("all", TABLE.outputs, (), "")
+    assert "Nothing has run" in missing_text([*JOBS, collects], tmp_path)
+    fail(tmp_path, FIRST)
+    assert "4 jobs are missing" in missing_text([*JOBS, collects], tmp_path)
+
+
 def write_log_and_lock(folder, job, text, process, ended=False):
     lock, log = lock_of(folder / job.log), folder / job.log
     for path in (lock, log.parent):

@@ -104,7 +104,7 @@ def planned_rules(checkout: Path, targets: list[str], *overlays: str) -> set[str
     """Names of the rules that the targets need with these overlays of the config."""
     files = [checkout / overlay for overlay in overlays]
     jobs, _ = listed_jobs(checkout, *targets, "--forceall", overlays=files)
-    return {job.rule for job in jobs}
+    return {job.rule for job in jobs if job.outputs}
 
 
 def planned_jobs(checkout: Path, *arguments: str, overlays: Sequence[str]) -> list[Job]:

@@ -20,9 +20,9 @@ SHAPES = (
 
 
 def warm_jobs(root, *arguments, overlays):
-    """What `listed_jobs` returns, by a warm Snakemake; of each job the rule alone."""
+    """What `listed_jobs` returns, by a warm Snakemake; of each job rule and outputs."""
     jobs = Checkout(root).jobs(*arguments, "--configfile", *overlays, config=None)
-    return [SimpleNamespace(rule=job["rule_name"]) for job in jobs], []
+    return [SimpleNamespace(rule=job["rule_name"], outputs=job["output"]) for job in jobs], []
 
 
 @pytest.mark.slow

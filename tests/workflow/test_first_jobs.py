@@ -30,11 +30,20 @@ def test_without_keep_downloads_archives_go_once_shards_are_made(planned_in):
     assert not deleted[PAPER]
 
 
-def test_a_real_run_that_needs_pictures_begins_with_whom_to_write_to(fresh):
-    said = fresh.snakemake("style_figure4", config=PAPER, check=False)
-    assert "style.contact is empty" in said and "great_wave" in said and "Traceback" not in said
-    assert not list(fresh.root.glob("results/logs/*/*"))  # no job has begun
-    fresh.snakemake("style_figure4", "--dry-run", config=PAPER)
+@pytest.mark.parametrize(
+    ("target", "arguments", "needs"),
+    [
+        ("style_figure4", [], True),
+        ("style_figure4", ["--dry-run"], True),
+        ("rl_table1", ["--dry-run"], False),
+    ],
+)
+def test_a_run_that_needs_pictures_begins_with_whom_to_write_to(fresh, target, arguments, needs):
+    said = fresh.snakemake(target, *arguments, config=PAPER, check=False)
+    assert said.count("style.contact is empty") == needs
+    if needs:
+        assert "great_wave" in said and "you@example.org" in said and "Traceback" not in said
+        assert not list(fresh.root.glob("results/logs/*/*"))  # no job has begun
 
 
 def test_tables_are_counted_before_the_archives_and_captions_need_no_recordings(listed):

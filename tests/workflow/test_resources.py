@@ -1,6 +1,7 @@
 """What the profile for SLURM asks for, beside the jobs that there are at the papers' scale."""
 
 import re
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -41,11 +42,11 @@ def jobs(listed):
 
 def test_every_job_of_a_cluster_asks_for_memory_and_minutes_and_a_training_for_more(jobs):
     assert {(job["mem_mb"], job["runtime"]) for job in jobs if job["rule"] == "style_figure4"} == {
-        (4000, 15)
+        (4000, 2)
     }
     for job in jobs:
         if not job["local"] and job["output"]:
-            assert job["mem_mb"] >= 4000 and 15 <= job["runtime"] <= LONGEST_MINUTES, job
+            assert job["mem_mb"] >= 4000 and 2 <= job["runtime"] <= LONGEST_MINUTES, job
             assert job["together"] == 1, job
     (train,) = {(job["mem_mb"], job["runtime"]) for job in jobs if job["rule"] == "rl_train"}
     assert train[0] > 4000 and train[1] > 1000
@@ -64,6 +65,16 @@ def test_groups_are_of_short_jobs_that_ask_alike_for_a_gpu(jobs):
             assert job["runtime"] <= SHORT_MINUTES, job
             assert gpus.setdefault(group, job["gpu"]) == job["gpu"], job
             assert not job["local"], job
+
+
+def test_a_group_asks_for_two_hours_at_most(jobs):
+    """Its jobs run one after another: those of a chain, and as many chains as it may have."""
+    minutes = defaultdict(list)
+    for job in jobs:
+        if group := PROFILE["groups"].get(job["rule"]):
+            minutes[group].append(job["runtime"])
+    for group, of_jobs in minutes.items():
+        assert sum(sorted(of_jobs)[-PROFILE["group-components"][group] :]) <= 120, group
 
 
 def test_no_job_of_a_group_waits_for_a_job_outside_that_waits_for_the_group(jobs):

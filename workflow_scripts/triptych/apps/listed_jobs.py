@@ -21,7 +21,7 @@ PLAIN = ("rule_name", "benchmark", "threads", "reason")
 
 
 class Listing(logging.Handler):
-    """Keeps the jobs that run something."""
+    """Keeps the jobs, and of a target that runs nothing one without outputs."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class Listing(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Note a job, whatever Snakemake's own handlers leave out."""
         about = record.__dict__
-        if about.get("event") == LogEvent.JOB_INFO and about["output"]:
+        if about.get("event") == LogEvent.JOB_INFO:
             job = {name: [*about[name]] for name in FILES} | {name: about[name] for name in PLAIN}
             resources = dict(about["resources"].items())
             job["resources"] = {k: v for k, v in resources.items() if isinstance(v, int | str)}

@@ -21,7 +21,8 @@ ALL_CORES = 1000
 
 @dataclass(frozen=True)
 class Job:
-    """A job of the dry run; ALL_CORES threads are all of a machine's."""
+    """A job of the dry run; ALL_CORES threads are all of a machine's. Without outputs: a target
+    such as `all`, which runs nothing."""
 
     rule: str
     inputs: tuple[str, ...]

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from heapq import heappop, heappush
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,11 +31,12 @@ EXAMPLES = """\
 examples:
   triptych plan
   triptych plan --configfile config/paper.yaml --cores 64 --gpus 8
-  triptych plan --configfile config/paper.yaml my.yaml
+  triptych plan --downloads --configfile config/paper.yaml my.yaml
   triptych plan --missing --configfile config/paper.yaml
 """
 
 COSTS = Path("resources") / "costs.csv"
+TOTAL = "total"
 LINE = 50.0
 """Megabytes a second of the line that downloads share: assumed."""
 
@@ -76,11 +78,19 @@ def add_commands(commands: Any) -> None:
         action="store_true",
         help="list what a run has not made, and why",
     )
+    parser.add_argument(
+        "--downloads",
+        action="store_true",
+        help="list the files that a run downloads: host, bytes, licence",
+    )
     parser.add_argument("--gpus", type=int, default=1, help="where there are any (default: 1)")
 
 
 def _plan(options: argparse.Namespace) -> int:
+    import yaml
+
     from triptych.scale import nearest
+    from triptych.studies import workflows
 
     check_workflow(root := Path.cwd())
     if options.missing:
@@ -89,22 +99,28 @@ def _plan(options: argparse.Namespace) -> int:
         print(missing_text(listed_jobs(root, overlays=options.configfile)[0], root))
         return 0
     jobs, config, source, scale = planned_run(root, options.configfile)
+    sources = yaml.safe_load((source / "resources" / "sources.yaml").read_text(encoding="utf-8"))
+    studies = {name: module.Workflow(config, sources) for name, module in workflows().items()}
+    if options.downloads:
+        from triptych.apps.downloads import downloads_page
+
+        print(downloads_page(studies, sources))
+        return 0
     known = nearest(config, source)
     name = scale if scale == known else f"{scale}, whose jobs count as those of {known}"
     gpus = options.gpus if any(job.gpu for job in jobs) else 0
     print(page(jobs, read_costs(source / COSTS, known), name, options.cores, gpus))
-    print(claims_page(config, source))
+    print(claims_page(config, sources))
+    if any(job.rule == "style_download_picture" for job in jobs) and studies["style"].unnamed:
+        print(f"\n{studies['style'].unnamed}")
     return 0
 
 
-def claims_page(config: Mapping[str, Any], source: Path) -> str:
+def claims_page(config: Mapping[str, Any], sources: Mapping[str, Any]) -> str:
     """A line for each claim: whether a run of this config can decide it, and what it would lack."""
-    import yaml
-
     from triptych.report.claims import DECIDES, sentence
     from triptych.studies import predictions
 
-    sources = yaml.safe_load((source / "resources" / "sources.yaml").read_text(encoding="utf-8"))
     unmet = predictions(config, sources)
     decided = Counter(needs_of_claim.decided for needs_of_claim in unmet.values())
     counts = ", ".join(f"{count} {word}" for word, count in decided.items())
@@ -164,28 +180,44 @@ def total_cost(jobs: Sequence[Job], costs: Mapping[str, Cost]) -> Cost:
 
 
 def wall_seconds(jobs: Sequence[Job], costs: Mapping[str, Cost], cores: int, gpus: int) -> float:
-    """From the first job to the last, roughly: as long as the longest chain of jobs, the cores, the
-    GPUs or the line take, whichever is longest.
+    """Seconds from the first job to the last, when of those that can begin the job goes first after
+    which the longest chain of jobs waits; each has cores, a GPU or the line to itself.
 
     A job with ALL_CORES threads measures time, and computes on one.
     """
-    seconds = []
+    seconds, wants = [], []
     for job in jobs:
         cost = costs.get(job.rule, UNKNOWN)
         busy = 1 if job.threads == ALL_CORES else min(job.threads, cores)
         computing = max(cost.gpu_hours * 3600, cost.core_seconds / busy)
         seconds.append(computing + cost.download_mb / LINE)
-    needs = needs_of(jobs)
+        wants.append((min(job.threads, cores), cost.gpu_hours > 0, cost.download_mb > 0))
+    awaited = needs_of(jobs)
+    followers: list[list[int]] = [[] for _ in jobs]
+    for number, needed in enumerate(awaited):
+        for before in needed:
+            followers[before].append(number)
 
     @cache
-    def end(number: int) -> float:
-        return seconds[number] + max(map(end, needs[number]), default=0.0)
+    def chain(number: int) -> float:
+        return seconds[number] + max(map(chain, followers[number]), default=0.0)
 
-    chain = max(map(end, range(len(jobs))), default=0.0)
-    taken = sum(min(job.threads, cores) * took for job, took in zip(jobs, seconds, strict=True))
-    total = total_cost(jobs, costs)
-    on_gpu = total.gpu_hours * 3600 / max(gpus, 1)
-    return max(chain, taken / cores, on_gpu, total.download_mb / LINE)
+    now, free, running = 0.0, [cores, max(gpus, 1), 1], list[tuple[float, int]]()
+    ready = [number for number, needed in enumerate(awaited) if not needed]
+    while ready or running:
+        for number in sorted(ready, key=chain, reverse=True):
+            left = [room - want for room, want in zip(free, wants[number], strict=True)]
+            if min(left) >= 0:
+                free = left
+                ready.remove(number)
+                heappush(running, (now + seconds[number], number))
+        now, ended = heappop(running)
+        free = [room + want for room, want in zip(free, wants[ended], strict=True)]
+        for number in followers[ended]:
+            awaited[number].remove(ended)
+            if not awaited[number]:
+                ready.append(number)
+    return now
 
 
 def page(jobs: Sequence[Job], costs: Mapping[str, Cost], scale: str, cores: int, gpus: int) -> str:
@@ -197,7 +229,8 @@ def page(jobs: Sequence[Job], costs: Mapping[str, Cost], scale: str, cores: int,
     counts = Counter(job.rule for job in jobs)
     totals = {rule: total_cost([job for job in jobs if job.rule == rule], costs) for rule in counts}
     order = sorted(totals, key=dearness)
-    counts["all"], totals["all"] = len(jobs), total_cost(jobs, costs)
+    counts[TOTAL], totals[TOTAL] = len(jobs), total_cost(jobs, costs)
+    collect = {job.rule for job in jobs if not job.outputs}
     rows = [
         (
             rule,
@@ -207,9 +240,9 @@ def page(jobs: Sequence[Job], costs: Mapping[str, Cost], scale: str, cores: int,
             _digits(totals[rule].memory_mb),
             _size(totals[rule].download_mb),
             _size(totals[rule].disk_mb),
-            costs.get(rule, UNKNOWN).source if rule != "all" else "",
+            "" if rule in (TOTAL, *collect) else costs.get(rule, UNKNOWN).source,
         )
-        for rule in (*order, "all")
+        for rule in (*order, TOTAL)
     ]
     head = ("rule", "jobs", "core h", "GPU h", "memory MB", "downloads", "disk", "known from")
     aligned = ("left", *["right"] * 6, "left")

@@ -142,6 +142,18 @@ class Workflow:
         }
         return {name: self._files[group][name] for group in names for name in names[group]}
 
+    @property
+    def unnamed(self) -> str:
+        """Message where pictures are downloaded and nobody is named whom to write to, or ""."""
+        pictures = [n for n, entry in self.used_pictures.items() if entry["source"] == "wikimedia"]
+        if self.config["contact"] or not pictures:
+            return ""
+        return (
+            f"style.contact is empty, and Wikimedia refuses {', '.join(sorted(pictures))} to "
+            "programs that do not say whom to write to: set it to your e-mail address or web page, "
+            "in a config file of yours or by --config 'style={contact: you@example.org}'"
+        )
+
     def of_videos(self, name: str) -> list[str]:
         """The file `name` of every stylised video."""
         return [f"results/style/video/{p}/{v}/{name}" for p, v in self.filmed]

@@ -146,6 +146,7 @@ def _shuffles(plan: Any) -> Iterator[Need]:
 def _has_pairs(what: str, shared: Callable[[str, str], set[int]]) -> Need:
     """Need seeds that all runs compared for a task and method share."""
     there = [f"{task} {method}" for task, method in PAIRS if shared(task, method)]
+    what += " (config/beyond.yaml)"
     return all_of(what, there, [f"{task} {method}" for task, method in PAIRS])
 
 
