@@ -7,6 +7,7 @@ more than 8 bits in `text.onnx.data`, which are mapped and not read), `tokenizer
 """
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from triptych.audio.captions.rules import FOREIGN, words_of
 from triptych.audio.models.settings import read_model_table
 from triptych.audio.models.text_files import clean_caption
 from triptych.core.errors import InputError
@@ -106,3 +108,14 @@ class TextSide:
         }
         vector: NDArray[np.float32] = self._session.run([OUTPUT], tokens)[0][0]
         return vector
+
+    def may_be_foreign(self, text: str) -> bool:
+        """Whether a text is probably not English, or has mostly words that English has rarely.
+
+        Such words are those that the tokenizer takes apart.
+        """
+        if not text.isascii() or not FOREIGN.isdisjoint(words_of(text)):
+            return True
+        encoding = self._tokenizer.encode(f" {text}", add_special_tokens=False)
+        tokens = Counter(word for word in encoding.word_ids if word is not None)
+        return sum(count > 1 for count in tokens.values()) > len(tokens) / 2
