@@ -19,6 +19,17 @@ def test_lines_tell_rate_and_remaining_time(monkeypatch, caplog):
     ]
 
 
+def test_what_comes_once_does_not_count_in_the_remaining_time(monkeypatch, caplog):
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    with caplog.at_level(logging.INFO), Progress("index", 10, "files") as progress:
+        now[0] += 90.0
+        progress.restart()
+        now[0] += 2.0
+        progress.advance()
+    assert "1 of 10 files (0.5 a second, 18 s left)" in caplog.text
+
+
 def test_a_resumed_job_counts_its_rate_from_where_it_resumed(monkeypatch, caplog):
     now = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
