@@ -224,9 +224,14 @@ def test_too_few_recordings_are_refused():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("write", [write_model, write_own_clap, write_published])
-def test_the_scores_are_those_of_an_index(tmp_path, write):
-    """Of the recordings held out alone, of several segments, searched by each caption."""
+@pytest.mark.parametrize(
+    ("write", "tolerance"), [(write_model, 1e-9), (write_own_clap, 0.01), (write_published, 1e-9)]
+)
+def test_the_scores_are_those_of_an_index(tmp_path, write, tolerance):
+    """Of the recordings held out alone, of several segments, searched by each caption.
+
+    tolerance: tones are so alike to a made-up CLAP that float16 puts some in another order
+    """
     write_recordings(tmp_path, EACH, seconds=1.3)
     write(tmp_path / "model")
     done = run(tmp_path)
@@ -255,7 +260,8 @@ def test_the_scores_are_those_of_an_index(tmp_path, write):
             ]
         )
     expected = [*np.mean(precisions, axis=0), *(np.mean(np.array(firsts) <= k) for k in (1, 5, 10))]
-    assert done["after"].tolist() == pytest.approx(expected, abs=1e-9)
+    assert done["after"].tolist() == pytest.approx(expected, abs=tolerance)
+    assert done["gain"].abs().max() > 5 * tolerance
     assert done["metric"].tolist() == [*("map_at_10", "map_at_16", "r_at_1", "r_at_5", "r_at_10")]
 
 
