@@ -291,7 +291,7 @@ def _search(options: argparse.Namespace) -> int:
     else:
         texts = read_queries(options.queries) if options.queries else [options.text]
         queries = {text: searcher.text(text) for text in texts}
-        for doubt in filter(None, map(searcher.doubt, texts)):
+        for doubt in filter(None, map(searcher.doubt, queries)):
             print(doubt, file=sys.stderr)
     index, each = searcher.index, options.per_file
     found = {text: best_hits(index, query, options.count, each) for text, query in queries.items()}
@@ -302,9 +302,8 @@ def _search(options: argparse.Namespace) -> int:
     else:
         heads = [f"{printable(text)}\n" if options.queries else "" for text in found]
         print("\n\n".join(map("".join, zip(heads, map(table, found.values()), strict=True))))
-    for line in dict.fromkeys(
-        one for hits in found.values() for one in partly_shown(index, hits, each)
-    ):
+    limited = dict.fromkeys(line for hits in found.values() for line in partly_shown(hits, each))
+    for line in limited:
         print(f"{line}; --per-file and -n give more", file=sys.stderr)
     return 0
 

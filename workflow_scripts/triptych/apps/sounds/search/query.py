@@ -27,7 +27,7 @@ BLOCK_ROWS = 256
 class Hit:
     """A segment of a file that fits: `start` and `end` in seconds; row: its number in the index.
 
-    `whole`: the file is this one segment.
+    `segments`: how many the file has.
     """
 
     rank: int
@@ -35,7 +35,7 @@ class Hit:
     file: str
     start: float
     end: float
-    whole: bool
+    segments: int
     row: int
 
 
@@ -66,16 +66,14 @@ def best_hits(index: Index, query: ArrayLike, count: int, each: int = PER_FILE) 
         if len(before) >= each or any(abs(start - other) <= near for other in before):
             continue
         before.append(start)
-        file = os.fspath(index.root / entry.path)
-        whole = len(entry.embeddings) == 1
         hits.append(
             Hit(
                 rank=len(hits) + 1,
                 score=float(scores[row]),
-                file=file,
+                file=os.fspath(index.root / entry.path),
                 start=start,
                 end=end,
-                whole=whole,
+                segments=len(entry.embeddings),
                 row=row,
             )
         )
@@ -88,7 +86,7 @@ def table(hits: list[Hit]) -> str:
     """Hits as lines for a terminal: rank, score, file from here, and time in long files."""
     lines = ["rank  score  file"]
     for hit in hits:
-        when = "" if hit.whole else f"  {clock(hit.start)} to {clock(hit.end)}"
+        when = "" if hit.segments == 1 else f"  {clock(hit.start)} to {clock(hit.end)}"
         lines.append(f"{hit.rank:>4}  {hit.score:5.3f}  {_from_here(hit.file)}{when}")
     return "\n".join(lines)
 
@@ -98,15 +96,13 @@ def _from_here(file: str) -> str:
     return printable(str(path.relative_to(here) if path.is_relative_to(here) else path))
 
 
-def partly_shown(index: Index, hits: Sequence[Hit], each: int = PER_FILE) -> list[str]:
+def partly_shown(hits: Sequence[Hit], each: int = PER_FILE) -> list[str]:
     """A line for every file with `each` hits and more segments: how many of them are shown."""
-    lines = []
-    for file, shown in Counter(hit.file for hit in hits).items():
-        row = next(hit.row for hit in hits if hit.file == file)
-        segments = len(index.segment(row)[0].embeddings)
-        if shown >= each and segments > shown:
-            lines.append(f"{_from_here(file)}: {shown} of {segments} segments shown")
-    return lines
+    return [
+        f"{_from_here(file)}: {shown} of {segments} segments shown"
+        for (file, segments), shown in Counter((hit.file, hit.segments) for hit in hits).items()
+        if each <= shown < segments
+    ]
 
 
 FIELDS = ("rank", "score", "file", "start", "end")
@@ -205,7 +201,7 @@ class Searcher:
         """A remark on a text that may not be English, else ""."""
         if not self._text_side.may_be_foreign(query):
             return ""
-        return f"Is {printable(query)!r} English? The model reads no other language."
+        return f"The model reads only English, which {printable(query)!r} may not be."
 
     def sound(self, path: Path, embed: Callable[[Path, float], Vector]) -> Vector:
         """The embedding [D] of a sound file: the mean over its segments, of length one.

@@ -155,7 +155,7 @@ class SearchServer(uvicorn.Server):
                 remarks += filter(None, [searcher.doubt(text)])
             if query:
                 summary = f"The {len(hits)} best of {segments}."
-            remarks += partly_shown(searcher.index, hits)
+            remarks += partly_shown(hits)
         except InputError as error:
             problem = printable(str(error))
         return render(
@@ -172,7 +172,7 @@ class SearchServer(uvicorn.Server):
     def _shown(self, hit: Hit) -> dict[str, Any]:
         """A hit as the page shows it; problem: why there is no player, or ""."""
         entry, start, end = self.searcher.index.segment(hit.row)
-        when = f"{end - start:.1f} s" if hit.whole else f"{clock(start)} to {clock(end)}"
+        when = f"{end - start:.1f} s" if hit.segments == 1 else f"{clock(start)} to {clock(end)}"
         shown = {"rank": hit.rank, "score": hit.score, "row": hit.row, "when": when}
         shown |= {"name": printable(entry.path), "start": start, "problem": ""}
         try:
