@@ -60,6 +60,13 @@ if LIMITED not in workflow.global_resources:
 CORES = workflow.global_resources["_cores"].value or os.cpu_count()
 # Figures, tables and summaries by name; rules/report.smk makes a rule of each.
 PRODUCTS = {}
+PAGE_TEMPLATES = [
+    "page.html.j2",
+    "bars.html.j2",
+    "figure.html.j2",
+    "film.html.j2",
+    "style.css",
+]
 # Files on the page that no product is: by study and kind, such as "style_films".
 ON_PAGE = {}
 # Entries of resources/sources.yaml that a target downloads.
@@ -186,9 +193,12 @@ def product(files, name, params, priority, inputs, env="report", threads=1, gpu=
     title, caption = title_and_caption(
         SOURCE / f"workflow_scripts/{study}/{script}.py", config
     )
+    first, *others = files(name)
+    if not first.endswith(".html"):  # Snakemake's own report shows no parts of pages
+        labels = dict(zip(("product", "shows"), title.rstrip(".").split(". ", 1)))
+        first = report(first, category=NAMES[study], labels=labels)
     PRODUCTS[name] = {
-        "files": files(name),
-        "labels": dict(zip(("product", "shows"), title.rstrip(".").split(". ", 1))),
+        "files": [first, *others],
         "inputs": inputs,
         "params": {
             **params,
@@ -225,7 +235,7 @@ def summary(name, params={}, priority=0, **inputs):
 def products_of(study):
     """The files of a study's products that are declared so far."""
     return sorted(
-        file
+        str(file)
         for name, product in PRODUCTS.items()
         if name.startswith(f"{study}_")
         for file in product["files"]
@@ -235,6 +245,39 @@ def products_of(study):
 def products(study):
     """The files of all products of a study: an input function, since rules declare them later."""
     return lambda wildcards: products_of(study)
+
+
+def claims_input(study):
+    """An input function: the tables that a study's judges compare, by their names."""
+    return lambda wildcards: {
+        kind: module_input(files) for kind, files in STUDIES[study].claims.items()
+    }
+
+
+def page_input(studies):
+    """Input of a page: what these studies show, their documents and claims, what papers state."""
+    return {
+        "shown": [
+            next(
+                str(file)
+                for file in product["files"]
+                if file.endswith((".svg", ".html"))
+            )
+            for name, product in PRODUCTS.items()
+            if name.split("_")[0] in studies
+        ],
+        **{
+            kind: module_input(files)
+            for kind, files in ON_PAGE.items()
+            if kind.split("_")[0] in studies
+        },
+        "documents": [shipped(f"report/{name}.md") for name in studies],
+        "claims": [f"results/claims/{name}.csv" for name in studies],
+        "stated": [file for name in studies for file in stated(name)],
+        "sources": [shipped("resources/sources.yaml")],
+        "colophon": [shipped("docs/colophon.md")],
+        "templates": [shipped(f"{TEMPLATES}/{name}") for name in PAGE_TEMPLATES],
+    }
 
 
 def lacked(wildcards):

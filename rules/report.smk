@@ -4,20 +4,7 @@ from snakemake.logging import logger
 
 from triptych.planning import results_of_elsewhere
 
-PAGE_TEMPLATES = [
-    "page.html.j2",
-    "bars.html.j2",
-    "figure.html.j2",
-    "film.html.j2",
-    "style.css",
-]
-
-
 for _name, _product in PRODUCTS.items():
-    _first, *_others = _product["files"]
-    _shown = not _first.endswith(
-        ".html"
-    )  # Snakemake's own report shows no parts of pages
 
     rule:
         name:
@@ -25,16 +12,7 @@ for _name, _product in PRODUCTS.items():
         input:
             **_product["inputs"],
         output:
-            (
-                report(
-                    _first,
-                    category=NAMES[_name.split("_")[0]],
-                    labels=_product["labels"],
-                )
-                if _shown
-                else _first
-            ),
-            *_others,
+            _product["files"],
         log:
             f"results/logs/{_name}/{_name}.log",
         benchmark:
@@ -76,13 +54,6 @@ rule report_inputs:
         code=code("report_inputs"),
     script:
         "../workflow_scripts/report/inputs.py"
-
-
-def claims_input(study):
-    """An input function: the tables that a study's judges compare, by their names."""
-    return lambda wildcards: {
-        kind: module_input(files) for kind, files in STUDIES[study].claims.items()
-    }
 
 
 for _name in STUDIES:
@@ -145,28 +116,6 @@ rule report_claims:
 RESULTS = Path(prefix()) / "results"  # refuses replace_prefix before any job
 if workflow.is_main_process and (_said := results_of_elsewhere(RESULTS)):
     logger.warning(_said)
-
-
-def page_input(studies):
-    """Input of a page: what these studies show, their documents and claims, what papers state."""
-    return {
-        "shown": [
-            next(file for file in product["files"] if file.endswith((".svg", ".html")))
-            for name, product in PRODUCTS.items()
-            if name.split("_")[0] in studies
-        ],
-        **{
-            kind: module_input(files)
-            for kind, files in ON_PAGE.items()
-            if kind.split("_")[0] in studies
-        },
-        "documents": [shipped(f"report/{name}.md") for name in studies],
-        "claims": [f"results/claims/{name}.csv" for name in studies],
-        "stated": [file for name in studies for file in stated(name)],
-        "sources": [shipped("resources/sources.yaml")],
-        "colophon": [shipped("docs/colophon.md")],
-        "templates": [shipped(f"{TEMPLATES}/{name}") for name in PAGE_TEMPLATES],
-    }
 
 
 # The page that shows everything, and the page of each study alone.

@@ -91,12 +91,7 @@ def narrow() -> Widths:
 
 @pytest.fixture(scope="session")
 def bcq_settings() -> Bcq:
-    return Bcq(
-        discount=0.99,
-        phi=0.05,
-        lmbda=0.75,
-        target_samples=3,
-    )
+    return Bcq(discount=0.99, phi=0.05, lmbda=0.75, target_samples=3)
 
 
 @pytest.fixture(scope="session")

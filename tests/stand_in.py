@@ -21,11 +21,6 @@ class Named(list):
         return self.get(key) if isinstance(key, str) else super().__getitem__(key)
 
 
-def script_of(rule: str) -> str:
-    """A rule's script: rule style_train is style/train.py."""
-    return rule.replace("_", "/", 1) + ".py"
-
-
 def run(rule: str, given: dict, output: Named, threads: int = 1, **params: object) -> None:
     """Run a rule's script with these inputs, outputs and params."""
     snakemake = SimpleNamespace(
@@ -38,4 +33,5 @@ def run(rule: str, given: dict, output: Named, threads: int = 1, **params: objec
         wildcards=Named(painting="swirls"),
         threads=threads,
     )
-    runpy.run_path(str(SCRIPTS / script_of(rule)), init_globals={"snakemake": snakemake})
+    script = SCRIPTS / f"{rule.replace('_', '/', 1)}.py"
+    runpy.run_path(str(script), init_globals={"snakemake": snakemake})

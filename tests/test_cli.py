@@ -9,7 +9,6 @@ import sys
 import pytest
 
 from triptych.cli import _parser, main
-from triptych.core.errors import printable
 from triptych.core.provenance import LIBRARY
 
 
@@ -65,13 +64,6 @@ def test_a_terminal_that_is_gone_ends_no_work():
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_version_is_that_of_the_package_or_says_that_it_is_not_installed(capsys):
-    with pytest.raises(SystemExit) as done:
-        main(["--version"])
-    assert done.value.code == 0
-    assert capsys.readouterr().out.startswith("triptych ")
-
-
 def test_a_files_name_can_do_nothing_to_the_terminal(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     name = "\x1b]0;mine\x07 \u202e gnp \udce9.png"
@@ -79,12 +71,6 @@ def test_a_files_name_can_do_nothing_to_the_terminal(tmp_path, monkeypatch, caps
     printed = capsys.readouterr()
     assert r"\x1b]0;mine\x07 \u202e gnp \udce9.png" in printed.out + printed.err
     assert not {"\x1b", "\x07", "\u202e", "\udce9"} & set(printed.out + printed.err)
-
-
-def test_a_name_becomes_text_that_page_table_and_terminal_can_hold():
-    assert printable("caf\u00e9 \u96e8 \x1b[2J\r\n\u2066\udce9") == (
-        "caf\u00e9 \u96e8 " + r"\x1b[2J\r\n\u2066\udce9"
-    )
 
 
 @pytest.mark.parametrize("folder", ["copy", "."])

@@ -12,7 +12,6 @@ import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -47,24 +46,17 @@ def test_the_reference_of_the_config_is_of_this_schema_and_these_defaults():
     assert (ROOT / "config" / "README.md").read_text() == made["page"]()
 
 
-def test_the_catalogue_finds_what_its_standard_asks_for():
-    usage = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
-    assert set(usage) == {"mandatory-flags", "software-stack-deployment", "report"}
-    assert (ROOT / "workflow/Snakefile").exists() and (ROOT / "config/config.yaml").exists()
-    check_config(read_config(ROOT, [ROOT / ".test/config.yaml"]), ROOT / "config" / "schema.yaml")
+def parts(page: Path, language: str = r"\w*") -> tuple[list[str], str]:
+    """A page's blocks of code in a language, and its text without any block."""
+    text = page.read_text(encoding="utf-8")
+    found = re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    return found, re.sub(r"^```\w*\n.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
 
 
 def texts(page: Path) -> list[str]:
     """What stands between single backticks, and each line of the blocks."""
-    text = page.read_text(encoding="utf-8")
-    blocks = re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    prose = re.sub(r"^```\w*\n.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    blocks, prose = parts(page)
     return [*re.findall(r"`([^`\n]+)`", prose), *(line for b in blocks for line in b.splitlines())]
-
-
-@cache
-def config() -> dict[str, Any]:
-    return read_config(ROOT)
 
 
 @cache
@@ -94,11 +86,6 @@ def paths(page: Path) -> Iterator[str]:
                     yield f"workflow_scripts/triptych/{pattern}"
             elif re.fullmatch(r"test_\w+\.py", word):
                 yield f"tests/**/{word}"
-
-
-def links(page: Path) -> list[str]:
-    found = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
-    return [link for link in found if "://" not in link]
 
 
 @cache
@@ -140,7 +127,6 @@ def test_what_a_page_names_exists(page):
         if not {part for part in key.split(".") if "{" not in part} <= names()
     ]
     wrong += [f"path {path}" for path in paths(page) if not any(ROOT.glob(path))]
-    wrong += [f"link {link}" for link in links(page) if not (page.parent / link).exists()]
     for text in texts(page):
         wrong += misused(text)
     assert wrong == []
@@ -148,9 +134,9 @@ def test_what_a_page_names_exists(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_an_example_of_the_config_is_allowed(page):
-    for block in re.findall(r"^```yaml\n(.*?)^```", page.read_text("utf-8"), re.M | re.DOTALL):
+    for block in parts(page, "yaml")[0]:
         example = yaml.safe_load(block)
-        if isinstance(example, dict) and set(example) <= set(config()):
+        if isinstance(example, dict) and set(example) <= set(read_config(ROOT)):
             check_config(completed(example, ROOT), ROOT / "config/schema.yaml")
 
 
@@ -211,14 +197,14 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"\s+", "-", head) for head in plain}
 
 
-@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.name)
-def test_a_link_to_a_heading_finds_it(page):
-    found = re.findall(r"\]\(([^)#\s:]*)#([^)]+)\)", page.read_text("utf-8"))
-    assert [
-        f"{name}#{anchor}"
-        for name, anchor in found
-        if anchor not in anchors(page.parent / name if name else page)
-    ] == []
+@pytest.mark.parametrize("page", dict.fromkeys([*PAGES, *WRITTEN]), ids=lambda page: page.name)
+def test_a_link_finds_its_file_and_heading(page):
+    found = re.findall(r"\]\(([^)#\s]*)#?([^)\s]*)\)", page.read_text("utf-8"))
+    for name, anchor in found:
+        if "://" not in name:
+            there = page.parent / name if name else page
+            assert there.exists(), name
+            assert not anchor or anchor in anchors(there), f"{name}#{anchor}"
 
 
 SHIMS = {
@@ -254,9 +240,7 @@ RUN: set[str] = set()
 
 def blocks(page: Path) -> list[str]:
     """The shell blocks of a page, and commands of Snakemake and make within its sentences."""
-    text = page.read_text("utf-8")
-    whole = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    prose = re.sub(r"^```\w*\n.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    whole, prose = parts(page, "sh")
     inline = re.findall(r"`((?:snakemake|make|pip) [^`\n]+)`", prose)
     return whole + [line for line in inline if "..." not in line and "<" not in line]
 

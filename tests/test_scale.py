@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from triptych.core.config import ConfigError, merged
-from triptych.rl.tasks.sweep import keys_of, stacks_of
 from triptych.scale import FILES, nearest, neutral_keys, scale_of, shipped
 
 ROOT = Path(__file__).parents[1]
@@ -29,11 +28,7 @@ def test_the_shipped_values_have_their_scale_whatever_they_call_it(scale: str) -
 
 @pytest.mark.parametrize(
     ("path", "value"),
-    [
-        ("rl.training.updates", 100),
-        ("style.backbones.vgg.weights", "embedded"),
-        ("a_new_key", 1),
-    ],
+    [("rl.training.updates", 100), ("style.backbones.vgg.weights", "embedded"), ("a_new_key", 1)],
 )
 def test_a_config_that_says_paper_and_is_not_is_refused_by_what_differs(
     path: str, value: object
@@ -73,22 +68,6 @@ def test_a_demo_with_another_value_is_custom() -> None:
 )
 def test_what_changes_no_number_changes_no_scale(path: str, value: object) -> None:
     assert scale_of(changed("paper", path, value), ROOT) == "paper"
-
-
-def test_the_papers_offline_rl_is_225_runs_and_what_lies_beyond_is_named() -> None:
-    """Three tasks, five seeds; dense, and seven sparsities by SNIP and by GraSP."""
-    runs = {
-        scale: [
-            run
-            for stack in stacks_of(shipped(scale, ROOT)["rl"])
-            for run in stack.runs
-            if stack.algorithms
-        ]
-        for scale in ("paper", "beyond")
-    }
-    assert len(runs["paper"]) == 3 * 5 * (1 + 7 * 2)
-    paper, beyond = ({str(keys_of(run)) for run in runs[scale]} for scale in ("paper", "beyond"))
-    assert paper < beyond
 
 
 def test_every_key_that_changes_nothing_is_a_key_of_some_config() -> None:

@@ -9,7 +9,6 @@ from triptych.apps.missing import KILLED, failed_jobs, missing_text
 from triptych.core.job import lock_of
 from triptych.core.job_lock import Owner, this_process
 from triptych.core.stopping import SAVED
-from triptych.style.data.missing import write_missing
 
 LINE = "ValueError: no key"
 LOG = "begun\nTraceback (most recent call last):\n  File x\n"
@@ -37,17 +36,6 @@ def test_a_job_that_waits_for_a_failed_one_is_not_called_failed(tmp_path):
     fail(tmp_path, FIRST, SECOND)
     fail(tmp_path, TABLE, error="OSError: of an earlier run")
     assert failed_jobs(JOBS, tmp_path) == {ONE: LINE, TWO: LINE}
-
-
-def test_the_list_names_jobs_errors_products_and_pictures(tmp_path):
-    fail(tmp_path, TRAIN, error=f"triptych.core.errors.InputError: {LINE}")
-    write_missing(tmp_path / "results/style/paintings/waves.png", "waves", "it is too small")
-    lines = missing_text(JOBS, tmp_path).splitlines()
-    assert "4 jobs" in lines[0] and " 1 failed" in lines[0]
-    assert lines[lines.index("rl_train: results/rl/one/run") + 1] == f"  {LINE}"
-    assert any(line.endswith(": rl_scores.") for line in lines)
-    assert any("waves" in line for line in lines) and "  it is too small" in lines
-    assert missing_text([], tmp_path / "results") == "Nothing is missing."
 
 
 def write_log_and_lock(folder, job, text, process, ended=False):

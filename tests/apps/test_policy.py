@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from packed_reader import unpack
-from safetensors.numpy import save_file
 
 from triptych.cli import main
 from triptych.rl.algorithms.bcq import Bcq
@@ -87,13 +86,9 @@ def test_export_writes_the_reader_beside_the_packed_file(policies, capsys):
     [
         (["absent.safetensors"], "absent.safetensors is not a file; give"),
         (["policies.safetensors", "--method", "snip"], "--method snip --sparsity 95 --seed 1"),
-        (["own.safetensors"], "cannot be read as policies"),
-        (["text.txt"], "cannot be read"),
     ],
 )
 def test_bad_input_gets_one_message_and_exit_code_2(policies, capsys, arguments, message):
-    Path("text.txt").write_text("not a policy")
-    save_file({"w": np.zeros((2, 2), np.float32)}, "own.safetensors")
     before = set(Path().iterdir())
     assert main(["policy", "export", *arguments]) == 2
     assert message in capsys.readouterr().err

@@ -5,8 +5,6 @@ import os
 import runpy
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 START = 1_750_000_000
 JOBS = {
@@ -19,48 +17,35 @@ JOBS = {
 }
 
 
-@pytest.fixture
-def kept(tmp_path):
-    """The script, whose files and whose run lie in a folder of this test."""
-    script = runpy.run_path(str(ROOT / "docs/measured.py"))
-    paths = {"COSTS": tmp_path / "costs.csv", "RUNS": tmp_path / "demo.csv"}
-    for name, path in paths.items():
-        path.write_bytes(script[name].read_bytes())
-        script["add_run"].__globals__[name] = path
-    for seconds, file in zip((11, 47), script["FIRST"].values(), strict=True):
-        (tmp_path / file).parent.mkdir(parents=True)
-        (tmp_path / file).touch()
-        os.utime(tmp_path / file, (START + seconds, START + seconds))
-    script["add_run"].__globals__["began"] = lambda root: START
-    return script, tmp_path
-
-
 def rows(path):
     with path.open(encoding="utf-8", newline="") as lines:
         return list(csv.DictReader(lines))
 
 
-def test_a_run_is_kept_once_for_each_processor_instructions_and_cores(kept):
-    script, folder = kept
+def test_a_run_is_kept_once_and_its_costs_take_the_place_of_the_demos(tmp_path):
+    """The script's files and its run lie in a folder of this test."""
+    script = runpy.run_path(str(ROOT / "docs/measured.py"))
+    own = script["add_run"].__globals__
+    for name, path in {"COSTS": tmp_path / "costs.csv", "RUNS": tmp_path / "demo.csv"}.items():
+        path.write_bytes(script[name].read_bytes())
+        own[name] = path
+    own["began"] = lambda root: START
+    for seconds, file in zip((11, 47), script["FIRST"].values(), strict=True):
+        (tmp_path / file).parent.mkdir(parents=True)
+        (tmp_path / file).touch()
+        os.utime(tmp_path / file, (START + seconds, START + seconds))
     about = {"processor": "Test 1", "instructions": "AVX2", "cores": "2"}
-    before = len(rows(folder / "demo.csv"))
+    runs, costs = rows(own["RUNS"]), rows(own["COSTS"])
     for _ in range(2):
-        script["add_run"](folder, JOBS, about)
-    *_, row = rows(folder / "demo.csv")
-    assert len(rows(folder / "demo.csv")) == before + 1
-    assert about.items() <= row.items()
+        script["add_run"](tmp_path, JOBS, about)
+    script["write_costs"](JOBS, "measured: here")
+    *others, row = rows(own["RUNS"])
+    assert others == runs and about.items() <= row.items()
     assert row["core_seconds"] == "84" and row["seconds"] == "100"
     assert (row["first_picture_seconds"], row["first_table_seconds"]) == ("11", "47")
-
-
-def test_the_demos_rows_of_the_costs_are_those_of_the_run_and_all_others_stay(kept):
-    script, folder = kept
-    before = rows(folder / "costs.csv")
-    script["write_costs"](JOBS, "measured: here")
-    after = rows(folder / "costs.csv")
-    demo = {row["rule"]: row for row in after if row["scale"] == "demo"}
+    demo = {row["rule"]: row for row in rows(own["COSTS"]) if row["scale"] == "demo"}
     assert demo.keys() == JOBS.keys()
     assert float(demo["rl_train"]["core_seconds"]) == 30 and demo["style_time"]["disk_mb"] == ""
     assert float(demo["rl_train"]["memory_mb"]) == 1040
-    others = [row for row in before if row["scale"] != "demo"]
-    assert [row for row in after if row["scale"] != "demo"] == others
+    kept = [[row for row in of if row["scale"] != "demo"] for of in (costs, rows(own["COSTS"]))]
+    assert kept[0] == kept[1]

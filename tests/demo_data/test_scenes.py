@@ -1,7 +1,6 @@
 """The demo's audio data: always the same bytes, leaks planted, nothing held out trained."""
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,18 +8,7 @@ import pytest
 from triptych.audio.captions.rules import normalised, problem_of
 from triptych.demo.scenes.catalogue import Settings, catalogue, divide
 from triptych.demo.scenes.language import captions, keywords, paraphrases
-from triptych.demo.scenes.sounds import (
-    BACKGROUNDS,
-    CLASSES,
-    FOREGROUNDS,
-    PEAK,
-    RATE,
-    Scene,
-    keyed,
-    loudness,
-    render,
-    sound,
-)
+from triptych.demo.scenes.sounds import CLASSES, RATE, Scene, keyed, render
 from triptych.demo.scenes.synthesis import synthesise
 
 DEMO = Settings(400, 100, 100, 60, 100, 200, [2.0, 3.2], 0)
@@ -46,16 +34,6 @@ def test_two_workers_write_the_same_bytes_as_one(tmp_path):
     assert contents(tmp_path / "2") == contents(tmp_path / "1")
 
 
-def test_a_finished_folder_is_replaced_whole_and_nothing_partial_stays(tmp_path, monkeypatch):
-    target = tmp_path / "synthesised"
-    target.mkdir()
-    (target / "old").touch()
-    monkeypatch.setattr("triptych.demo.scenes.synthesis._write_sound", lambda *given: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        synthesise(SMALL, target, workers=1)
-    assert [path.name for path in tmp_path.rglob("*")] == ["synthesised", "old"]
-
-
 def test_held_out_combinations_never_occur_in_training(demo):
     divided = divide(DEMO.seed)
     held_out = {scene.combination for scene in (*divided.validation, *divided.evaluation)}
@@ -70,17 +48,6 @@ def test_clips_to_be_found_are_different_and_some_are_of_unseen_combinations(dem
     clips = demo.clotho[split]
     assert len({clip.scene for clip in clips}) == len(clips) == 100
     assert sum(clip.scene.combination not in demo.trained for clip in clips) == unseen
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_any_seed_gives_as_many_clips_as_asked(seed):
-    made = catalogue(replace(SMALL, seed=seed))
-    assert {name: len(clips) for name, clips in made.clotho.items()} == {
-        "development": 24,
-        "validation": 12,
-        "evaluation": 12,
-        "challenge": 4,
-    }
 
 
 def test_twenty_evaluation_recordings_leak_into_freesound(demo):
@@ -104,27 +71,11 @@ def centroid(signal):
     return float((frequencies * power).sum() / power.sum())
 
 
-@pytest.mark.parametrize("name", [*BACKGROUNDS, *FOREGROUNDS])
-def test_a_class_varies_with_its_key_and_with_nothing_else(name):
-    first, again, *others = (sound(name, keyed(name, key), SAMPLES) for key in (0, 0, 1, 2, 3))
-    assert first.shape == (SAMPLES,)
-    assert np.isfinite(first).all() and loudness(first) > 0
-    np.testing.assert_array_equal(first, again)
-    assert min(abs(np.corrcoef(first, other)[0, 1]) for other in others) < 0.5
-
-
 @pytest.mark.parametrize(("high", "low"), [("bird", "door"), ("glass", "horn")])
 def test_scenes_of_two_sounds_in_turn_have_them_in_their_order(high, low):
     for scene, sign in ((Scene("then", high, low), 1), (Scene("then", low, high), -1)):
         first, second = map(centroid, np.array_split(render(scene, 5.0, "order"), 2))
         assert sign * np.log(first / second) > np.log(1.5)
-
-
-def test_nothing_is_beyond_full_scale_and_lengths_are_kept():
-    for number, length in enumerate((1.0, 3.3, 6.0)):
-        clip = render(Scene("while", "engine", "hammer"), length, number)
-        assert (clip.dtype, clip.size) == (np.float32, round(length * RATE))
-        assert np.abs(clip).max() <= PEAK + 1e-6
 
 
 @pytest.mark.parametrize("relation", ["single", "while", "then"])

@@ -15,11 +15,6 @@ from triptych.style.network.fast import PreparedNetwork
 from triptych.style.network.network import TransformationNetwork
 from triptych.style.optimise.gatys import optimise
 
-
-def rows_of_parameters(parameters, *_):
-    return len(next(iter(parameters.values())))
-
-
 # --- style ---
 
 
@@ -74,6 +69,8 @@ def test_stylised_images_are_the_same_from_fewer_at_once(monkeypatch, caplog):
 
 
 def test_a_stack_without_room_says_what_to_do(tmp_path, capsys):
-    with small.room_for(bcq, "vae_loss", 2, size=rows_of_parameters):
+    with small.room_for(
+        bcq, "vae_loss", 2, size=lambda parameters, *_: len(next(iter(parameters.values())))
+    ):
         said = small.failed_job(tmp_path, capsys, lambda: small.train_stack(tmp_path))
     assert "doesn't hold 3 runs" in said and "Lower rl.runs_per_job" in said

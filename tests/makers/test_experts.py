@@ -10,7 +10,7 @@ import pytest
 import torch
 from policies import random_expert
 
-from makers.experts import measuring, ppo, td3
+from makers.experts import td3
 from makers.experts.measuring import roll_out
 from triptych.demo.collection import read_expert
 from triptych.rl.tasks.locomotion import TASKS, Locomotion
@@ -50,28 +50,6 @@ def test_a_shipped_expert_scores_what_its_record_says(task):
     assert task_named(task).score(returns).mean() == pytest.approx(
         measured["score_normalised_mean"], abs=max(5.0, 2 * measured["score_normalised_std"])
     )
-
-
-def test_a_training_by_ppo_makes_the_same_bytes_again(tmp_path, monkeypatch):
-    for name, value in (("HORIZON", 8), ("EVALUATE_EVERY", 2)):
-        monkeypatch.setattr(ppo, name, value)
-    monkeypatch.setattr(measuring, "SELECTION_EPISODES", 1)
-    monkeypatch.setattr(measuring, "MEASUREMENT_EPISODES", 2)
-    settings = ppo.Settings(seed=1, steps=4 * ppo.ENVIRONMENTS * 8)
-    for number in "12":
-        ppo.train_expert("hopper", settings, tmp_path / number, tmp_path / f"{number}.json")
-    assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
-
-
-def test_a_training_by_td3_makes_the_same_bytes_again(tmp_path, monkeypatch):
-    for name, value in (("RANDOM_STEPS", 100), ("EVALUATE_EVERY", 2)):
-        monkeypatch.setattr(td3, name, value)
-    monkeypatch.setattr(measuring, "SELECTION_EPISODES", 1)
-    monkeypatch.setattr(measuring, "MEASUREMENT_EPISODES", 2)
-    for number in "12":
-        paths = tmp_path / number, tmp_path / f"{number}.json"
-        td3.train_expert("hopper", td3.Settings(seed=1, updates=5), *paths)
-    assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
 
 
 def test_td3_tells_a_fall_from_a_time_limit(monkeypatch):

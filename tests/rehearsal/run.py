@@ -128,11 +128,6 @@ def clean_environment() -> dict[str, str]:
     return kept | {"NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost"}
 
 
-def megabytes_here() -> int:
-    """Nine tenths of this machine's memory."""
-    return round(0.9 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e6)
-
-
 def benchmarks(checkout: Path) -> pd.DataFrame:
     """What each rule's finished jobs took: jobs, seconds, CPU seconds, peak megabytes."""
     rows = [
@@ -184,7 +179,8 @@ def main() -> int:
             delete_outputs(checkout, lost_outputs(jobs("--forceall")))
         environment = clean_environment() | inputs["environment"]
         # Two trainings at true size may need more memory than there is; jobs say what they need.
-        options = ["--cores", given.cores, "--resources", f"mem_mb={megabytes_here()}"]
+        memory = 0.9 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        options = ["--cores", given.cores, "--resources", f"mem_mb={memory / 1e6:.0f}"]
         options += ["--show-failed-logs", "--keep-going", "--scheduler", "greedy"]
         options += ["--quiet", "host", "reason", *CONFIG, "--configfile", *overlays]
         command = snakemake(*given.targets, *options)

@@ -1,6 +1,7 @@
 """Made-up but plausible frames in the layouts of the rules' CSV files, for tests alone."""
 
 import itertools
+import math
 
 import numpy as np
 import pandas as pd
@@ -15,41 +16,44 @@ SPARSITIES = (50, 80, 90, 95)
 MEASURED = {"networks": "paper", "observations": "normalised", "pruning": "default"}
 
 
-def layer_weights(task: str, actor=(400, 300), vae=(750, 750)) -> dict[tuple[str, str, str], int]:
-    """Weights of each layer by (network, group, layer)."""
-    states, actions = DIMENSIONS[task]
-    a, b = actor
-    c, d = vae
-    both, latent = states + actions, 2 * actions
-    sizes = {
-        ("actor", "actor", "l1"): both * a,
-        ("actor", "actor", "l2"): a * b,
-        ("actor", "actor", "l3"): b * actions,
-    }
-    for first in (1, 4):
-        sizes |= {
-            ("critic", "critic", f"l{first}"): both * a,
-            ("critic", "critic", f"l{first + 1}"): a * b,
-            ("critic", "critic", f"l{first + 2}"): b,
-        }
-    return sizes | {
-        ("vae", "encoder", "e1"): both * c,
-        ("vae", "encoder", "e2"): c * d,
-        ("vae", "encoder", "mean"): d * latent,
-        ("vae", "encoder", "log_std"): d * latent,
-        ("vae", "decoder", "d1"): (states + latent) * c,
-        ("vae", "decoder", "d2"): c * d,
-        ("vae", "decoder", "d3"): d * actions,
-    }
+LAST, MIDDLE = ("l3", "l6", "d3", "mean", "log_std"), ("l2", "l5", "e2", "d2")
+BIASES = {"actor": 706, "critic": 1402, "vae": 3030}
+RUN = ["task", "method", "sparsity_percent", "seed"]
 
 
-def rows(methods=METHODS, sparsities=SPARSITIES, seeds=range(5)):
+def crossed(**columns) -> pd.DataFrame:
+    """A row for each combination of these values; the last change first."""
+    return pd.MultiIndex.from_product(columns.values(), names=columns).to_frame(index=False)
+
+
+def layer_weights(actor=(400, 300), vae=(750, 750)) -> pd.DataFrame:
+    """Weights of each task's layers: task, network, group, layer, weights."""
+    table = []
+    for task, (states, actions) in DIMENSIONS.items():
+        both, latent = states + actions, 2 * actions
+        chains = [
+            ("actor", "actor", "l1 l2 l3", (both, *actor, actions)),
+            ("critic", "critic", "l1 l2 l3", (both, *actor, 1)),
+            ("critic", "critic", "l4 l5 l6", (both, *actor, 1)),
+            ("vae", "encoder", "e1 e2 mean", (both, *vae, latent)),
+            ("vae", "encoder", "log_std", (vae[1], latent)),
+            ("vae", "decoder", "d1 d2 d3", (states + latent, *vae, actions)),
+        ]
+        for network, group, names, widths in chains:
+            for layer, sizes in zip(names.split(), itertools.pairwise(widths), strict=True):
+                table.append((task, network, group, layer, math.prod(sizes)))
+    return pd.DataFrame(table, columns=["task", "network", "group", "layer", "weights"])
+
+
+def rows(methods=METHODS, sparsities=SPARSITIES, seeds=range(5)) -> pd.DataFrame:
     """The row keys (method, sparsity_percent, seed) of one task's part of the sweep."""
-    for seed in seeds:
-        yield "dense", 0, seed
-        for method in methods:
-            for sparsity in sparsities if method in ("snip", "grasp") else sparsities[-1:]:
-                yield method, sparsity, seed
+    pruned = [
+        (method, sparsity)
+        for method in methods
+        for sparsity in (sparsities if method in ("snip", "grasp") else sparsities[-1:])
+    ]
+    cells = pd.DataFrame([("dense", 0), *pruned], columns=["method", "sparsity_percent"])
+    return cells.merge(crossed(seed=seeds), how="cross")
 
 
 def scores(
@@ -62,25 +66,21 @@ def scores(
 ):
     """scores.csv: a BCQ on Hopper that fails at high sparsity, everything else holding."""
     generator = np.random.default_rng(7)
-    table = []
-    for task in tasks:
-        for method, sparsity, seed in rows(methods, sparsities, seeds=seeds):
-            for algorithm in ("BCQ", "BC"):
-                level = 0.96 - (0.02 if sparsity >= 90 else 0)
-                if algorithm == "BCQ" and task == "hopper":
-                    level -= 0.5 * (sparsity / 95) ** 4
-                if method not in ("dense", "snip", "grasp"):
-                    level -= 0.2
-                level += generator.normal(0, 0.02)
-                for step in range(1, evaluations + 1):
-                    for episode in range(10):
-                        score = EXPERTS[task] * (level + generator.normal(0, 0.01))
-                        run = (task, "normalised", method, sparsity, seed, algorithm)
-                        update = step * updates // evaluations
-                        table.append((*run, update, episode, 30 * score, score, 1000))
+    runs = crossed(task=tasks, algorithm=["BCQ", "BC"])
+    runs = runs.merge(rows(methods, sparsities, seeds), how="cross")
+    sparsity, fails = runs["sparsity_percent"], runs.eval("task == 'hopper' and algorithm == 'BCQ'")
+    level = 0.96 - 0.02 * (sparsity >= 90) - 0.5 * fails * (sparsity / 95) ** 4
+    level -= 0.2 * ~runs["method"].isin(["dense", "snip", "grasp"])
+    runs["level"] = level + generator.normal(0, 0.02, len(runs))
+    steps = [step * updates // evaluations for step in range(1, evaluations + 1)]
+    frame = runs.merge(crossed(update=steps, episode=range(10)), how="cross")
+    level = frame.pop("level") + generator.normal(0, 0.01, len(frame))
+    score = frame["task"].map(EXPERTS) * level
+    frame = frame.assign(**{"return": 30 * score}, score_normalised=score, steps=1000)
+    frame = frame.assign(observations="normalised", pruning="default", unit=NORMALISED)
     columns = ["task", "observations", "method", "sparsity_percent", "seed", "algorithm", "update"]
-    columns += ["episode", "return", "score_normalised", "steps"]
-    return pd.DataFrame(table, columns=columns).assign(pruning="default", unit=NORMALISED)
+    columns += ["episode", "return", "score_normalised", "steps", "pruning", "unit"]
+    return frame[columns]
 
 
 def cells(long, evaluations=None, **kwargs):
@@ -94,15 +94,13 @@ def few_scores(gain, algorithms=("TD3+BC", "IQL"), counts=(1000, 100_000), seeds
 
     SNIP scores `gain(seed)` more than dense on 1,000 transitions, and as much on more.
     """
-    rows = []
-    for algorithm, task, count, seed in itertools.product(algorithms, DIMENSIONS, counts, seeds):
-        for method, level in (("dense", 0), ("snip", 95)):
-            more = gain(seed) if method == "snip" and count == 1000 else 0
-            row = {"task": task, "observations": "normalised", "method": method, "seed": seed}
-            row |= {"pruning": "default", "sparsity_percent": level, "algorithm": algorithm}
-            row |= {"update": 10, "trained_on": count}
-            rows += [row | {"episode": i, "score_normalised": 20 + more + i} for i in range(2)]
-    return pd.DataFrame(rows).assign(unit=NORMALISED)
+    runs = {"algorithm": algorithms, "task": DIMENSIONS, "trained_on": counts, "seed": seeds}
+    frame = crossed(**runs, method=["dense", "snip"], episode=range(2))
+    pruned = frame["method"] == "snip"
+    more = frame["seed"].map(gain).where(pruned & (frame["trained_on"] == 1000), 0)
+    frame = frame.assign(sparsity_percent=95 * pruned, update=10, observations="normalised")
+    score = 20 + more + frame["episode"]
+    return frame.assign(pruning="default", score_normalised=score, unit=NORMALISED)
 
 
 def both_ways(scores):
@@ -130,7 +128,7 @@ def inputs():
         | {"kept": 750 if method == "dense" else 40 * (kind == "normalised" or i > 0)}
         for task in DIMENSIONS
         for kind in ("normalised", "raw")
-        for method, sparsity, seed in rows(("snip", "grasp"))
+        for method, sparsity, seed in rows(("snip", "grasp")).itertuples(index=False)
         for layer in ("actor.l1", "critic.l1", "vae.e1", "vae.d1")
         for i, name in enumerate(PAPER[task].inputs)
     ]
@@ -139,50 +137,34 @@ def inputs():
 
 def layers(methods=METHODS, **widths):
     """layers.csv: late layers keep more, GraSP more than SNIP."""
-    generator = np.random.default_rng(3)
-    table = []
-    for task in DIMENSIONS:
-        for method, sparsity, seed in rows(methods):
-            keep = 1 - sparsity / 100
-            for (network, group, layer), weights in layer_weights(task, **widths).items():
-                share = keep
-                if method in ("snip", "grasp", "shuffled"):
-                    last = layer in ("l3", "l6", "d3", "mean", "log_std")
-                    middle = layer in ("l2", "l5", "e2", "d2")
-                    late = 11.0 if method == "grasp" else 8.0
-                    share *= late if last else 0.6 if middle else 3.0
-                kept = weights * share * generator.uniform(0.9, 1.1)
-                if method == "snip" and layer == "e2" and sparsity == 95:
-                    kept = 0 if seed < 3 else 5
-                kept = weights if method == "dense" else min(round(kept), weights)
-                run = (task, method, sparsity, seed, network, group, layer)
-                table.append((*run, weights, kept, kept / weights))
-    columns = ["task", "method", "sparsity_percent", "seed", "network", "group"]
-    columns += ["layer", "weights", "kept", "share_kept"]
-    return pd.DataFrame(table, columns=columns).assign(**MEASURED)
+    frame = rows(methods).merge(layer_weights(**widths), how="cross")
+    method, layer, weights = frame["method"], frame["layer"], frame["weights"]
+    late = np.where(method == "grasp", 11.0, 8.0)
+    share = np.select([layer.isin(LAST), layer.isin(MIDDLE)], [late, 0.6], 3.0)
+    share = np.where(method.isin(["snip", "grasp", "shuffled"]), share, 1.0)
+    noise = np.random.default_rng(3).uniform(0.9, 1.1, len(frame))
+    kept = (weights * (1 - frame["sparsity_percent"] / 100) * share * noise).round()
+    gone = (method == "snip") & (layer == "e2") & (frame["sparsity_percent"] == 95)
+    kept = kept.mask(gone, 5 * (frame["seed"] >= 3)).where(method != "dense", weights)
+    kept = kept.clip(upper=weights).astype(int)
+    return frame.assign(kept=kept, share_kept=kept / weights, **MEASURED)
 
 
 def sizes():
     """sizes.csv: 4 bytes a dense weight, 20 a sparse one, plus biases and a header."""
-    table = []
-    for task in DIMENSIONS:
-        totals: dict[str, int] = {}
-        for (network, _, _), weights in layer_weights(task).items():
-            totals[network] = totals.get(network, 0) + weights
-        biases = {"actor": 706, "critic": 1402, "vae": 3030}
-        for method, sparsity, seed in rows(("snip", "grasp")):
-            for network, weights in totals.items():
-                kept = round(weights * (1 - sparsity / 100))
-                sizes = {
-                    "dense": 4 * (weights + biases[network]) + 2700,
-                    "coo": 20 * kept + 12 * biases[network] + 4000,
-                    "packed_fp32": weights // 8 + 4 * (kept + biases[network]) + 400,
-                    "packed_fp16": weights // 8 + 2 * (kept + biases[network]) + 400,
-                }
-                for form, size in sizes.items():
-                    table.append((task, method, sparsity, seed, network, form, size))
-    columns = ["task", "method", "sparsity_percent", "seed", "network", "format", "bytes"]
-    return pd.DataFrame(table, columns=columns).assign(**MEASURED)
+    networks = layer_weights().groupby(["task", "network"], as_index=False)["weights"].sum()
+    frame = rows(("snip", "grasp")).merge(networks, how="cross")
+    weights, biases = frame.pop("weights"), frame["network"].map(BIASES)
+    kept = (weights * (1 - frame["sparsity_percent"] / 100)).round().astype(int)
+    formats = {
+        "dense": 4 * (weights + biases) + 2700,
+        "coo": 20 * kept + 12 * biases + 4000,
+        "packed_fp32": weights // 8 + 4 * (kept + biases) + 400,
+        "packed_fp16": weights // 8 + 2 * (kept + biases) + 400,
+    }
+    frame = frame.assign(**formats, **MEASURED)
+    keys = [*RUN, "network", *MEASURED]
+    return frame.melt(keys, [*formats], var_name="format", value_name="bytes")
 
 
 def latency():

@@ -5,24 +5,26 @@ the mAP@10 that `STRENGTH` gives it; metrics follow from them.
 """
 
 import hashlib
+from itertools import product
 from math import comb
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from triptych.audio.report.rows import KEYS, AudioStudy
+from triptych.audio.workflow import Workflow
+from triptych.core.config import merged, read_yaml
+from triptych.scale import shipped
+
+ROOT = Path(__file__).parents[2]
 
 LEAKED = 12
 RUN_KEYS = [key for key in KEYS if key != "system"]
-DEMO_PAIRS = [
-    ("mini_n", "mini_bert"),
-    ("mini_n", "mini_roberta"),
-    ("mini_s", "mini_bert"),
-    ("mini_s", "mini_roberta"),
-]
+DEMO_PAIRS = [*product(("mini_n", "mini_s"), ("mini_bert", "mini_roberta"))]
 PAPER_PAIRS = [
-    *((a, t) for a in ("passt_n", "passt_s") for t in ("bert_base", "roberta_base")),
-    *((a, t) for a in ("passt_n", "passt_s", "passt_s15") for t in ("bert_large", "roberta_large")),
+    *product(("passt_n", "passt_s"), ("bert_base", "roberta_base")),
+    *product(("passt_n", "passt_s", "passt_s15"), ("bert_large", "roberta_large")),
 ]
 STRENGTH = {  # chance that a query's clip ranks high, by what a system is
     "untrained": 0.02,
@@ -42,82 +44,17 @@ BONUS = {
 }
 
 
-PAPER_CUTS = {
-    "passt_n": ("PaSST-N", 10, False),
-    "passt_s": ("PaSST-S", 10, True),
-    "passt_s15": ("PaSST-S15", 15, True),
-}
-"""Label, seconds of a segment, and whether its patches overlap."""
-DEMO_LABELS = {
-    "mini_n": "PaSST-N mini",
-    "mini_s": "PaSST-S mini",
-    "mini_bert": "BERT mini",
-    "mini_roberta": "RoBERTa mini",
-}
-
-
-def settings(*, paper: bool = False, **changes) -> dict:
-    """What the rules give as params.study."""
-    study = {
-        "pairs": {"-".join(pair): demo_pair(*pair) for pair in DEMO_PAIRS},
-        "main": "mini_n-mini_roberta",
-        "evaluated": "clean",
-        "replicated": None,
-        "leaky": "leaky",
-        "first_seed": "0",
-        "sources": dict.fromkeys(("clotho", "audiocaps", "wavcaps"), "synthesised"),
-        "backend": "template",
-    }
-    if paper:
-        study |= {
-            "pairs": {"-".join(pair): paper_pair(*pair) for pair in PAPER_PAIRS},
-            "main": "passt_n-roberta_large",
-            "sources": {"clotho": "download", "audiocaps": "path", "wavcaps": "download"},
-            "backend": "authors",
-        }
-    return study | changes
-
-
-def demo_pair(audio: str, text: str) -> dict:
-    return {
-        "audio": DEMO_LABELS[audio],
-        "text": DEMO_LABELS[text],
-        "weights": ["", ""],
-        "segment_seconds": 3,
-        "overlap": audio == "mini_s",
-        "text_kind": text.removeprefix("mini_"),
-        "text_parameters": 2e5,
-    }
-
-
-def paper_pair(audio: str, text: str) -> dict:
-    label, seconds, overlap = PAPER_CUTS[audio]
-    kind, size = text.split("_")
-    return {
-        "audio": label,
-        "text": f"{kind}-{size}",
-        "weights": [audio, text],
-        "segment_seconds": seconds,
-        "overlap": overlap,
-        "text_kind": kind,
-        "text_parameters": {"base": 1e8, "large": 3e8}[size],
-    }
-
-
-def study(**changes) -> AudioStudy:
+def study(*, paper: bool = False, **changes) -> AudioStudy:
     """The study as the scripts read it."""
-    return AudioStudy.read(**settings(**changes))
+    config = shipped("paper" if paper else "demo", ROOT)
+    pairs = {"pairs": [*map(list, PAPER_PAIRS if paper else DEMO_PAIRS)]}
+    sources = read_yaml(ROOT / "resources/sources.yaml")
+    own = Workflow(merged(config, {"audio": pairs}), sources).study
+    return AudioStudy.read(**{**own, "evaluated": "clean", "leaky": "leaky", **changes})
 
 
 TWIN = ("passt_n_mlp", "roberta_large")
 """The best pair with a hidden layer in its projections."""
-
-
-def with_twin(study: dict) -> dict:
-    """The settings with a pair whose projections have a hidden layer."""
-    twin = study["pairs"]["passt_n-roberta_large"] | {"audio": "PaSST-N MLP"}
-    pairs = {**study["pairs"], "-".join(TWIN): {**twin, "projection_hidden": 1024}}
-    return {**study, "pairs": pairs}
 
 
 def runs(*, paper: bool = False, seeds=(0, 1, 2), twin=False, replicated=False) -> pd.DataFrame:

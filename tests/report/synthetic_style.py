@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from PIL import Image
+from synthetic import crossed
 
 from triptych.style.optimise.choices import experiment_runs
 
@@ -79,7 +80,10 @@ def runs_and_histories(
     for experiment in VARIED:
         runs, histories = [], []
         for row in (row for row in rows if row["experiment"] == experiment):
-            row |= {"batch": 1, "device": device, "status": _status(row)}
+            large = (row["backbone"], row["size"]) == ("alexnet", 1024)
+            row |= {"batch": 1, "device": device, "status": "diverged" if large else "finished"}
+            if experiment == "optimizers":
+                row["status"] = OPTIMIZERS[row["optimizer"], row["rates"]][1]
             history = _history(row, evaluations)
             last = history.iloc[-1]
             row |= {f"{name}_loss_final": last[name] for name in ("content", "style", "total")}
@@ -89,12 +93,6 @@ def runs_and_histories(
             histories.append(history)
         experiments[experiment] = (pd.DataFrame(runs), pd.concat(histories, ignore_index=True))
     return experiments
-
-
-def _status(row: dict[str, Any]) -> str:
-    if row["experiment"] == "optimizers":
-        return OPTIMIZERS[row["optimizer"], row["rates"]][1]
-    return "diverged" if (row["backbone"], row["size"]) == ("alexnet", 1024) else "finished"
 
 
 def _history(row: dict[str, Any], evaluations: int) -> pd.DataFrame:
@@ -128,35 +126,30 @@ def timing_images(
     *, sizes=(64, 128, 256), images=4, evaluations=20, stated=700, device=CPU, threads=2
 ) -> pd.DataFrame:
     """timing/images.csv: seconds in proportion to pixels, with a little noise."""
-    random = np.random.default_rng(1)
-    rows = []
-    kinds = (("alexnet", 2e-8, "notebook"), ("vgg", 1e-7, "notebook"), ("network", 2.2e-7, ""))
-    for backbone, per_pixel, settings in kinds:
-        for size in sizes:
-            for image in range(images):
-                for repeat in range(2 if backbone == "network" else 1):
-                    network = backbone == "network"
-                    count = 0 if network else evaluations
-                    seconds = per_pixel * size**2 * max(count, 1) * random.uniform(0.95, 1.05)
-                    named = (2 if network else 1, backbone, size, image, repeat)
-                    said = (count, count, settings, 0 if network else stated, 1, device)
-                    rows.append((*named, seconds, *said, threads, "float32"))
-    columns = ["version", "backbone", "size", "image", "repeat", "seconds", "evaluations"]
-    columns += ["evaluations_done", "settings", "evaluations_stated", "batch", "device"]
-    return pd.DataFrame(rows, columns=[*columns, "threads", "precision"])
+    frame = crossed(
+        backbone=["alexnet", "vgg", "network"], size=sizes, image=range(images), repeat=range(2)
+    )
+    network = frame["backbone"] == "network"
+    frame = frame[network | (frame["repeat"] == 0)].assign(
+        **{"version": 1 + network, "settings": "notebook", "evaluations": evaluations},
+        **{"evaluations_stated": stated, "batch": 1, "device": device, "threads": threads},
+        precision="float32",
+    )
+    frame.loc[network, ["settings", "evaluations", "evaluations_stated"]] = ["", 0, 0]
+    pixel = frame["backbone"].map({"alexnet": 2e-8, "vgg": 1e-7, "network": 2.2e-7})
+    count = frame["evaluations"].clip(lower=1)
+    noise = np.random.default_rng(1).uniform(0.95, 1.05, len(frame))
+    seconds = pixel * frame["size"] ** 2 * count * noise
+    return frame.assign(seconds=seconds, evaluations_done=frame["evaluations"])
 
 
 def timing_losses(*, repeats=6, shift: dict[str, float] | None = None, device=CPU) -> pd.DataFrame:
     """timing/losses.csv: equal but for what a round shares, plus `shift` by content loss."""
     random = np.random.default_rng(2)
-    rows = []
-    for repeat in range(repeats):
-        machine = random.normal(0, 0.05)
-        for name in ("l1", "smooth_l1", "huber", "mse"):
-            seconds = 2.0 + machine + random.normal(0, 0.01) + (shift or {}).get(name, 0.0)
-            rows.append((name, repeat, seconds, 40, 128, device))
-    columns = ["content_loss", "repeat", "seconds", "evaluations", "size", "device"]
-    return pd.DataFrame(rows, columns=columns)
+    frame = crossed(repeat=range(repeats), content_loss=["l1", "smooth_l1", "huber", "mse"])
+    machine = random.normal(0, 0.05, repeats).repeat(4) + random.normal(0, 0.01, 4 * repeats)
+    slower = frame["content_loss"].map(shift or {}).fillna(0.0)
+    return frame.assign(seconds=2.0 + machine + slower, evaluations=40, size=128, device=device)
 
 
 def stylised_runs(
@@ -176,25 +169,21 @@ def stylised_runs(
 
 def quality(experiments: dict[str, tuple[pd.DataFrame, pd.DataFrame]]) -> pd.DataFrame:
     """quality.csv of all runs of Version 1 and of every stylised image."""
-    rows = []
-    for runs, _ in experiments.values():
-        for _, run in runs.iterrows():
-            ssim = ENDS[run["initialisation"]]
-            if (run["experiment"], run["optimizer"]) == ("optimizers", "sgd"):
-                ssim = 0.05
-            style = 0.2 + 0.01 * len(rows) / 30
-            if (run["experiment"], run["optimizer"]) == ("optimizers", "adam"):
-                ssim, style = 0.8, 0.5
-            named = (run["experiment"], run["run"], run["content"], run["painting"])
-            rows.append((1, *named, ssim, style))
-    for painting in PAINTINGS[:2]:
-        for i, content in enumerate(CONTENTS):
-            rows.append((2, "", "", content, painting, 0.75 + 0.005 * i, 0.4))
-    keys = ["version", "experiment", "run", "content", "painting", "ssim_luma", "gram_distance"]
-    frame = pd.DataFrame(rows, columns=keys)
-    frame["edge_correlation"] = frame["ssim_luma"] + 0.1
-    frame["colour_distance"] = 0.05
-    return frame
+    runs = pd.concat([runs for runs, _ in experiments.values()], ignore_index=True)
+    used = runs["optimizer"].where(runs["experiment"] == "optimizers")
+    first = runs[["experiment", "run", "content", "painting"]].assign(
+        version=1,
+        ssim_luma=runs["initialisation"]
+        .map(ENDS)
+        .mask(used == "sgd", 0.05)
+        .mask(used == "adam", 0.8),
+        gram_distance=(0.2 + 0.01 * runs.index.to_series() / 30).mask(used == "adam", 0.5),
+    )
+    second = crossed(painting=PAINTINGS[:2], content=CONTENTS).assign(
+        version=2, experiment="", run="", ssim_luma=[0.75, 0.755] * 2, gram_distance=0.4
+    )
+    frame = pd.concat([first, second], ignore_index=True)
+    return frame.assign(edge_correlation=frame["ssim_luma"] + 0.1, colour_distance=0.05)
 
 
 def properties(frames_per_second=24.0) -> pd.DataFrame:
@@ -211,16 +200,13 @@ def properties(frames_per_second=24.0) -> pd.DataFrame:
     )
 
 
-def speed(*, batches={1: 20.0, 8: 26.0}, repeats=5, device=CPU) -> pd.DataFrame:  # noqa: B006
+def speed(*, batches=((1, 20.0), (8, 26.0)), repeats=5, device=CPU) -> pd.DataFrame:
     """video/{painting}/{variant}/speed.csv: mean frames per second by batch."""
-    random = np.random.default_rng(4)
-    rows = []
-    for repeat in range(repeats):
-        for batch, rate in batches.items():
-            rate = rate * random.uniform(0.97, 1.03)
-            rows.append((batch, repeat, 16, 16 / rate, rate, device, 2))
-    columns = ["batch", "repeat", "frames", "seconds", "frames_per_second", "device", "threads"]
-    return pd.DataFrame(rows, columns=columns)
+    frame = crossed(repeat=range(repeats), batch=[batch for batch, _ in batches])
+    noise = np.random.default_rng(4).uniform(0.97, 1.03, len(frame))
+    rate = frame["batch"].map(dict(batches)) * noise
+    frame = frame.assign(frames=16, seconds=16 / rate, frames_per_second=rate)
+    return frame.assign(device=device, threads=2)
 
 
 def flicker(painting: str, variant: str, frames: int, mean: float) -> pd.DataFrame:

@@ -2,10 +2,8 @@
 
 from pathlib import Path
 
-import pandas as pd
 import pytest
 import yaml
-from paper_runs import claims
 
 from triptych.core.config import merged
 from triptych.report.claims import (
@@ -31,7 +29,7 @@ from triptych.report.claims import (
     write_claims,
 )
 from triptych.scale import FILES, REHEARSAL, shipped
-from triptych.studies import NAMES, criteria, predictions
+from triptych.studies import predictions
 
 ROOT = Path(__file__).parents[2]
 SOURCES = yaml.safe_load((ROOT / "resources" / "sources.yaml").read_text(encoding="utf-8"))
@@ -94,12 +92,6 @@ def test_what_a_run_found_of_a_need_counts_not_what_its_config_says():
     assert verdict.reason == "It is less; needs 2 seeds (1 here)."
 
 
-@pytest.mark.parametrize("study", NAMES)
-def test_every_claim_of_a_paper_has_a_record_in_its_order(study):
-    listed = pd.read_csv(ROOT / "resources" / "published" / f"{study}_claims.csv")
-    assert [claim.id for claim in claims(study)] == list(listed["id"])
-
-
 @pytest.mark.parametrize(
     ("unmet", "found", "word", "told"),
     [
@@ -140,11 +132,6 @@ def test_a_larger_scale_decides_what_a_smaller_one_does_and_the_papers_nearly_al
     # The papers alone lack our controls, other prunings, and pictures of both versions.
     ours = {"rl-ours-sensors", "rl-ours-shuffled", "rl-other-prunings", "style-versions-differ"}
     assert open_["paper"] == open_["beyond"] | ours
-
-
-def test_a_criterion_has_the_same_words_at_every_scale(found):
-    words = [criteria(shipped(name, ROOT), SOURCES) for name in found]
-    assert words[0].keys() == found["demo"].keys() and all(each == words[0] for each in words)
 
 
 @pytest.mark.parametrize(

@@ -15,18 +15,9 @@ from triptych.report.claims import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED
 from triptych.report.document import Item, read_document
 from triptych.report.jobs import origins, time_by_rule
 from triptych.report.markdown import inline, render
-from triptych.report.page import (
-    Page,
-    PageStudy,
-    alternative_text,
-    film_item,
-    page_claims,
-    page_item,
-    render_page,
-)
+from triptych.report.page import Page, PageStudy, film_item, page_claims, page_item, render_page
 from triptych.report.summary import Bars, Summary, write_summary
 from triptych.report.tables import DASH, Table, write_table
-from triptych.report.timings import duration
 from triptych.rl.report.claims import CLAIMS
 from triptych.scale import FILES, shipped
 from triptych.studies import NAMES
@@ -205,12 +196,6 @@ def test_a_row_of_a_claim_shows_what_was_measured_or_what_it_would_take():
     assert {claim["brief"] for claim in claims(reason="", verdict=NOT_TESTABLE)} == {DASH}
 
 
-def test_an_alternative_text_says_what_the_figure_shows():
-    caption = "Total *loss* of `Version 1`. A second sentence. More."
-    text = alternative_text("Figure 2. Loss history.", caption)
-    assert text == "Loss history. Total loss of Version 1."
-
-
 @cache
 def outputs(scale):
     """Of all jobs of a run."""
@@ -249,22 +234,6 @@ def test_a_document_shows_each_product_of_a_run_once_and_names_keys_of_the_confi
         for part in key.split("."):
             assert part in value, key
             value = value[part]
-
-
-def test_markdown_renders_what_the_differences_use():
-    html = render(
-        "# Title\n\nA *word*, a **bold** one, `x < y`.\n- one\n  goes on\n- two\n\n"
-        "| a | b \\| c |\n|---|---|\n| 1 | 2 |\n\n"
-        "[out](https://example.org/a) [in](docs/x.md)"
-    )
-    assert "<h3>Title</h3>" in html
-    assert "<em>word</em>" in html and "<strong>bold</strong>" in html
-    assert "<code>x &lt; y</code>" in html
-    assert "<li>one\ngoes on</li>\n<li>two</li>" in html
-    assert '<div class="scroll" tabindex="0"><table class="text">' in html
-    assert "<th>b | c</th>" in html and "<td>2</td>" in html
-    assert '<a href="https://example.org/a">out</a>' in html
-    assert "docs/x.md" not in html and "in</p>" in html
 
 
 HOSTILE = [
@@ -348,9 +317,3 @@ def test_time_is_that_of_snakemakes_benchmarks_and_of_earlier_attempts(records):
     assert train.value == (30.0 + 70.5) + 90.0
     assert train.text == "2 jobs, 3 min 10 s, 2.00 GB"
     assert "3 jobs" in bars.caption and "4 min 40 s" in bars.caption
-
-
-def test_durations_read_as_a_person_says_them():
-    said = {3.21: "3.2 s", 59.4: "59 s", 59.9: "1 min 00 s", 185: "3 min 05 s"}
-    for seconds, text in (said | {3599.7: "1 h 00 min", 7800: "2 h 10 min"}).items():
-        assert duration(seconds) == text

@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 import sys
-import tomllib
 import venv
 from importlib.metadata import distribution
 from pathlib import Path
@@ -85,11 +84,6 @@ def test_an_older_snakemake_is_told_so_in_a_sentence(python, tmp_path):
     code, said = planned(python, tmp_path, program=older)
     assert code == 1
     assert OLDEST in said and "9.19.0" in said and "Traceback" not in said
-
-
-def test_the_lock_and_the_package_ask_for_the_oldest_snakemake_that_works():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert f"snakemake>={OLDEST},<10" in project["dependencies"]
 
 
 @pytest.mark.long  # installs two environments from the package index

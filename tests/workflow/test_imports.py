@@ -27,17 +27,6 @@ for name in sys.argv[1:]:
 """
 
 
-def imports(names):
-    """What a process that imports what these scripts import says of PyTorch and transformers."""
-    return subprocess.run(
-        [sys.executable, "-c", PROGRAM, *(name.replace("_", "/", 1) + ".py" for name in names)],
-        cwd=SCRIPTS,
-        env={"PYTHONPATH": str(SCRIPTS)},
-        stderr=subprocess.PIPE,
-        text=True,
-    ).stderr.strip()
-
-
 def test_jobs_that_compute_without_pytorch_do_not_import_it():
     """Tables, figures, claims, page, lists and inputs, whatever they import."""
     others = sorted(
@@ -49,9 +38,10 @@ def test_jobs_that_compute_without_pytorch_do_not_import_it():
         - WITH_TORCH
     )
     assert len(others) > 40
-    assert imports(others) == ""
-
-
-def test_a_training_imports_transformers_no_earlier_than_it_builds_a_text_network():
-    said = imports(["audio_pretrain"])
-    assert "torch" in said and "transformers" not in said
+    paths = [name.replace("_", "/", 1) + ".py" for name in others]
+    subprocess.run(
+        [sys.executable, "-c", PROGRAM, *paths],
+        cwd=SCRIPTS,
+        env={"PYTHONPATH": str(SCRIPTS)},
+        check=True,
+    )

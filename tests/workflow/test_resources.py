@@ -85,16 +85,6 @@ def test_no_job_of_a_group_waits_for_a_job_outside_that_waits_for_the_group(jobs
                 assert group(position) not in awaited(need, seen), jobs[position]
 
 
-def test_the_profile_names_rules_that_exist():
-    scripts = (ROOT / "workflow_scripts").glob("*/*.py")
-    rules = {f"{path.parent.name}_{path.stem}" for path in scripts}  # of products and claims
-    for file in (ROOT / "rules").glob("*.smk"):
-        rules |= set(re.findall(r"^(?:rule|use rule \w+ as) (\w+)", file.read_text(), re.MULTILINE))
-    for key in ("groups", "set-threads"):
-        assert PROFILE[key].keys() <= rules
-    assert set(PROFILE["groups"].values()) == PROFILE["group-components"].keys()
-
-
 def test_rules_that_measure_time_get_cores_of_their_own():
     assert rules_with("threads: CORES") == PROFILE["set-threads"].keys()
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import warm
 import yaml
-from tiny_checkout import COLD, ROOT, Checkout, copy_checkout, write_module
+from tiny_checkout import COLD, ROOT, copy_checkout, write_module
 
 from triptych.apps.init import begin
 from triptych.core.config import check_config, completed, merged, read_config
@@ -139,27 +139,6 @@ def test_a_folder_of_ones_own_needs_nothing_but_a_readable_checkout(source, refe
     assert state(source) == before
     assert planned(snakemake(ROOT.parent, "--dry-run", "--forceall", *there)) == reference[0]
     assert {path.name for path in tmp_path.iterdir()} == {".snakemake", "config.yaml", "results"}
-
-
-def test_another_clone_with_other_docstrings_makes_no_job_of_the_whole_demo_stale(tmp_path):
-    first, study = copy_checkout(tmp_path / "first"), Checkout(tmp_path / "study")
-    study.root.mkdir()
-    there = ["all", "--snakefile", first.root / "Snakefile"]
-    assert len(study.pretend(*there, config=None)) > 80
-    second = Checkout(first.root.rename(tmp_path / "second"))
-    second.edit("workflow_scripts/triptych/core/files.py", '"""Files that', '"""All files that')
-    for path in second.root.rglob("*"):
-        path.touch()
-    there = ["all", "--snakefile", second.root / "Snakefile"]
-    assert study.jobs(*there, config=None) == []
-    second.edit(
-        "workflow_scripts/triptych/core/device.py",
-        "AMPERE, VOLTA = (8, 0)",
-        "AMPERE, VOLTA = (9, 0)",
-    )
-    assert {"rl_train", "audio_pretrain", "style_train"} <= {
-        job["rule_name"] for job in study.jobs(*there, config=None)
-    }
 
 
 def test_as_the_printed_module_everything_made_lies_below_the_prefix(source, reference, tmp_path):

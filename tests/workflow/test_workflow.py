@@ -22,21 +22,6 @@ def test_the_targets_read_like_a_table_of_contents(planned_in):
     assert "rl_figure3 (Figure 3. Weights kept by layer.)" in text
 
 
-def test_the_paper_scale_trains_what_the_papers_show(planned_in):
-    text = planned_in.snakemake("--dry-run", config="config/paper.yaml")
-    counts = dict(re.findall(r"^((?:rl|style)_\w+)\s+(\d+)$", text, re.MULTILINE))
-    assert counts["rl_train"] == "3"  # a list of runs, on three tasks
-    assert counts["rl_download"] == "3"  # no medium data: those are for config/beyond.yaml
-    assert "rl_collect" not in counts
-    assert counts["style_download_weights"] == "3"
-    assert counts["style_download_coco"] == "1"
-    assert counts["style_train"] == "1"
-    assert counts["style_download_picture"] == "5"  # three paintings, two photographs
-    audio = dict(re.findall(r"^(audio_\w+)\s+(\d+)$", text, re.MULTILINE))
-    assert audio["audio_pretrain"] == "10"  # the rows of Table 2
-    assert audio["audio_corpus"] == "1"
-
-
 def test_a_wrong_value_gets_one_message_before_any_job(fresh):
     overlay = {"rl": {"training": {"updates": "many"}}}
     (fresh.root / "wrong.yaml").write_text(yaml.safe_dump(overlay))
@@ -107,10 +92,6 @@ def test_snakemakes_own_report_can_be_made(finished):
     figures = {file.name for file in (finished.root / "results/figures").glob("rl_*.svg")}
     assert len(figures) > 6 and figures <= set(re.findall(r"^Adding (\S+)", said, re.MULTILINE))
     assert (finished.root / "snakemake-report.html").stat().st_size > 500_000
-
-
-def test_snakemake_draws_without_being_told_of_cores(planned_in):
-    assert "rl_train" in planned_in.snakemake("rl", "--rulegraph", cores=None)
 
 
 def test_a_password_in_the_address_of_a_server_reaches_no_file(fresh):

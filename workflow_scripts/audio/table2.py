@@ -8,6 +8,7 @@ with the table below.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -209,7 +210,8 @@ def tables(long: pd.DataFrame, title: str, caption: str) -> list[Table]:
         header=long["metric"].map(HEADERS),
     )
     theirs = frame["block"] == PUBLISHED
-    return [_run_table(frame[~theirs], title, caption), _published_table(frame[theirs])]
+    printed = replace(_published_table(frame[theirs]), folded=True)
+    return [_run_table(frame[~theirs], title, caption), printed]
 
 
 def _text(value: Any) -> str:

@@ -160,27 +160,6 @@ def test_a_file_that_was_made_meanwhile_stays(monkeypatch, capsys):
     assert read_image("x-2.png").shape == (3, 32, 32)
 
 
-@pytest.mark.parametrize("where", ["holds_film", "probe"])
-def test_whatever_looking_into_a_film_raises_is_that_films_problem(where, monkeypatch, capsys):
-    from triptych.style.video import packets, transfer
-
-    def failing(path: Path) -> bool:
-        if "bad" in str(path):
-            raise IndexError("list index out of range")
-        return real(path)
-
-    module = packets if where == "holds_film" else transfer
-    real = getattr(module, where)
-    monkeypatch.setattr(module, where, failing)
-    write_film("bad.mp4")
-    write_film("good.mp4")
-    assert stylize("bad.mp4", "good.mp4", "-o", "out") == 2
-    said = capsys.readouterr().err
-    assert "triptych stylize: bad.mp4: IndexError: list index out of range" in said
-    assert "1 of 2 inputs done" in said
-    assert [path.name for path in Path("out").iterdir()] == ["good.mp4"]
-
-
 def test_a_network_that_gives_no_numbers_writes_nothing(monkeypatch, capsys):
     monkeypatch.setattr(NetworkStylizer, "render", lambda _, images: images * np.float32("nan"))
     write_image("photo.png", torch.rand(3, 8, 8))
@@ -223,8 +202,7 @@ def test_what_is_transparent_leaves_no_fringe_when_it_is_made_smaller():
 
 
 @pytest.mark.parametrize(
-    ("form", "mode"),
-    [("JPEG", "RGB"), ("JPEG", "L"), ("PNG", "RGBA"), ("PNG", "P"), ("TIFF", "1")],
+    ("form", "mode"), [("JPEG", "RGB"), ("JPEG", "L"), ("PNG", "RGBA"), ("PNG", "P"), ("TIFF", "1")]
 )
 def test_a_huge_picture_is_read_where_it_is_made_smaller(form, mode, monkeypatch, capsys):
     monkeypatch.setattr(image_files, "MOST_PIXELS", 300 * 400 - 1)

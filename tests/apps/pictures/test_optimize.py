@@ -148,15 +148,6 @@ def test_a_stopped_calls_results_stay_whatever_comes_after_it(monkeypatch, capsy
     assert not Path("out.unfinished").exists()
 
 
-def test_a_stopped_call_of_one_file_never_replaces_another_paintings_result(monkeypatch):
-    command = [*COMMAND, "-o", "x.png"]
-    stopped_at(1, monkeypatch, command)
-    assert main([*command, "--style", "q.png"]) == 0
-    other = Path("x.png").read_bytes()
-    assert main(command) == 0
-    assert Path("x.png").read_bytes() == other != Path("x-2.png").read_bytes()
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -185,14 +176,3 @@ def test_an_image_that_memory_does_not_hold_is_refused_with_a_size_that_fits(cap
     assert 16 < int(size) < 300
     assert main([*command, "--size", size]) == 0
     assert read_image("x.png").shape[2] == int(size)
-
-
-def test_where_the_memory_runs_out_all_the_same_a_smaller_size_is_named(capsys, monkeypatch):
-    def failing(self: CoarseToFine) -> None:
-        raise MemoryError
-
-    monkeypatch.setattr(CoarseToFine, "step", failing)
-    write_image("large.png", torch.rand(3, 400, 300))
-    assert main(["stylize", "large.png", *COMMAND[2:], "-o", "x.png"]) == 2
-    size = re.search(r"large\.png: .*--size (\d+) fits", capsys.readouterr().err)[1]
-    assert 16 < int(size) < 300

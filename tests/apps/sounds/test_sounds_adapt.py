@@ -21,7 +21,6 @@ from triptych.apps.sounds.adapting.adapting import SETTINGS, adapt, learnt
 from triptych.apps.sounds.adapting.recordings import (
     HeldOut,
     Recording,
-    as_text,
     read_pairs,
     recordings_of,
     split,
@@ -334,42 +333,3 @@ def test_a_result_that_is_there_is_not_overwritten(place, capsys):
     assert main(["adapt", *arguments, "-o", str(place / "unbroken")]) == 2
     assert "unbroken exists" in capsys.readouterr().err
     assert files(place / "unbroken") == before
-
-
-def held_out(captions: list[tuple[str, ...]]) -> HeldOut:
-    return HeldOut([Recording(f"{n:03}", "", each, NONE) for n, each in enumerate(captions)])
-
-
-def test_a_caption_of_several_recordings_is_one_query_with_several_right_answers():
-    asked = held_out([("rain",), ("dog",), ("rain", "roof")])
-    assert asked.captions == ["rain", "dog", "roof"]
-    assert asked.relevant.tolist() == [
-        [True, False, True],
-        [False, True, False],
-        [False, False, True],
-    ]
-    scores = np.array([[0.1, 0.9, 0.5], [0.9, 0.8, 0.1], [0.1, 0.2, 0.3]])
-    # rain: its recordings stand second and third; dog: second; roof: first
-    compared = asked.compare(scores, np.where(asked.relevant, 1.0, 0.0))
-    assert len(as_text(compared).splitlines()) == 6
-    table = compared.set_index("metric")
-    assert table["before"].tolist() == pytest.approx(
-        [np.mean([(1 / 2 + 2 / 3) / 2, 1 / 2, 1])] * 2 + [1 / 3, 1, 1]
-    )
-    assert table["after"].tolist() == [1] * 5
-    assert table["gain"].tolist() == pytest.approx(table["after"] - table["before"])
-    assert table["chance"]["r_at_1"] == pytest.approx((2 / 3 + 1 / 3 + 1 / 3) / 3)
-    assert table["queries"]["r_at_1"] == table["recordings"]["r_at_1"] == 3
-
-
-@pytest.mark.parametrize(
-    ("recordings", "low", "high", "said"),
-    [
-        (80, -0.2, -0.1, "is WORSE"),
-        (80, -0.1, 0.1, "the gain's interval holds 0"),
-        (8, 0.1, 0.2, "Of 8 recordings the first 10 are all"),
-    ],
-)
-def test_it_is_said_when_too_few_are_held_out_to_tell(recordings, low, high, said):
-    row = {"gain_low": low, "gain_high": high, "queries": 9, "recordings": recordings}
-    assert said in verdict(pd.DataFrame([row]))

@@ -71,13 +71,3 @@ def test_clap_is_fetched_once_and_found_by_as_transformers_has_it(
             audio = model.get_audio_features(**heard).pooler_output[0].numpy()
             expected = text @ audio / np.linalg.norm(text) / np.linalg.norm(audio)
             assert hit["score"] == pytest.approx(float(expected), abs=2e-3)
-
-
-def test_without_a_connection_the_bundled_model_is_named(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    monkeypatch.setattr("triptych.core.download.time.sleep", lambda seconds: None)
-    write_sound(tmp_path / "sounds" / "low.wav", "low")
-    assert main(["index", str(tmp_path / "sounds"), "--model", "clap"]) == 2
-    said = capsys.readouterr().err
-    assert "--model clap" in said and "--model small" in said

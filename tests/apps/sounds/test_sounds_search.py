@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -47,35 +46,6 @@ def test_all_kinds_are_found_below_the_folder_and_nothing_hidden(folder):
     (folder / "middle.ogg").rename(folder / "without suffix")
     expected = ["UPPER.MP3", "a low one.wav", "deep/er/high.flac", "without suffix"]
     assert sound_files(folder) == expected
-
-
-def test_what_cannot_be_looked_at_keeps_its_embeddings_and_is_told(folder, monkeypatch):
-    """Root may read everything, so the system is made to refuse."""
-    index, _, _ = update(folder)
-    looked = Path.stat
-
-    def stat(path, **options):
-        if path == folder / "middle.ogg":
-            raise OSError(5, "Input/output error")
-        return looked(path, **options)
-
-    monkeypatch.setattr(Path, "stat", stat)
-    again, told, model = update(folder, index)
-    assert model.heard == [] and paths(again) == paths(index)
-    assert (told.new, told.kept, told.moved, told.removed) == (0, 4, 0, 0)
-    assert np.array_equal(again.embeddings, index.embeddings)
-    assert [(e.path, e.problem) for e in again.problems] == [("middle.ogg", "Input/output error")]
-    monkeypatch.undo()
-    assert update(folder, again)[0].problems == []
-
-
-def test_a_search_finds_the_file_that_sounds_so(folder):
-    index, _, model = update(folder)
-    for word, name in (("low", "a low one.wav"), ("high", "high.flac")):
-        best = best_hits(index, model.text(word), 10)
-        assert os.path.basename(best[0].file) == name and best[0].score > 0.99
-        assert [result.rank for result in best] == [1, 2, 3, 4]
-    assert len(best_hits(index, model.text("low"), 2)) == 2
 
 
 def test_new_and_changed_files_are_embedded_and_removed_ones_dropped(folder):
@@ -157,26 +127,6 @@ def test_one_damaged_file_ends_nothing(folder):
     index, told, _ = update(folder)
     assert told.new >= 4 and "film.flv" in paths(index)
     assert {"garbage.caf", "much.m4a"} <= {entry.path for entry in index.problems}
-
-
-def test_an_error_of_the_model_leaves_what_was_done_and_what_was_known(folder):
-    class Failing(PitchModel):
-        def sounds(self, waveforms):
-            if len(self.heard) == 2:
-                raise RuntimeError("out of memory")
-            return super().sounds(waveforms)
-
-    saved: list[Index] = []
-    with pytest.raises(RuntimeError):
-        update_index(folder, None, MODEL, Failing, saved.append)
-    assert len(saved[-1].entries) == 2
-    index, _, _ = update(folder, saved[-1])
-    for path in paths(index):
-        os.utime(folder / path, (1, 1))
-    again, told, _ = update(folder, index, stop=lambda: "SIGTERM")
-    assert told.stopped and paths(again) == paths(index)  # none is confirmed, none forgotten
-    last, told, model = update(folder, again)
-    assert model.heard == [] and told.moved == 4 and paths(last) == paths(index)
 
 
 @pytest.mark.parametrize("how", ["link", "empty"])

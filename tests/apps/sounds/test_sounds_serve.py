@@ -118,16 +118,6 @@ def test_a_hits_sound_and_picture_are_those_of_the_segment(server):
     assert Image.open(io.BytesIO(base64.b64decode(picture))).size[0] == 160
 
 
-def test_more_like_this_finds_the_segment_itself_first(server):
-    html = ask(server, "/?like=3")[2].decode()
-    assert "like walk.wav" in html and html.index("00:00:20 to") < html.index("00:00:00 to")
-
-
-def test_what_cannot_be_searched_for_is_said_on_the_page(server):
-    status, _, content = ask(server, "/?like=99")
-    assert status == 200 and "there is no segment 99" in content.decode()
-
-
 def test_the_page_without_a_query_counts_what_can_be_found(server):
     html = ask(server, "/")[2].decode()
     assert "5 segments." in html and "best of" not in html

@@ -26,7 +26,8 @@ class Table:
     """A table as shown: text cells under headers of one or two levels.
 
     columns: (group, header) for each column; neighbours of one group share a heading, and a
-    group of "" has none. The first `keys` columns are the row's name, the rest numbers.
+    group of "" has none. The first `keys` columns are the row's name, the rest numbers. folded:
+    whether the page shows its title alone at first.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Table:
     rows: Sequence[Sequence[str]]
     keys: int = 1
     prose: bool = False
+    folded: bool = False
 
     def __post_init__(self) -> None:
         for row in self.rows:

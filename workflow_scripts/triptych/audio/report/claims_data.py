@@ -81,8 +81,8 @@ class Data:
     protected split; backend, model: of the new captions; precisions: of both trainings.
     """
 
-    recordings: Mapping[tuple[str, str], int]
-    captions: Mapping[str, int]
+    recordings: Mapping[Any, int]
+    captions: Mapping[Any, int]
     new: int
     leaked: int
     backend: str
