@@ -252,6 +252,7 @@ def reader(tmp_path_factory, small_text):
         copy(ROOT / name, root / name)
     (root / "config/mine.yaml").write_text("scale: custom\n")
     io.imsave(root / "photo.jpg", data.astronaut()[::4, ::4])
+    (root / "wanted.txt").write_text("rain on a roof\na dog barks\n")
     (root / "sounds").mkdir()
     noise = np.random.default_rng(0).uniform(-0.1, 0.1, 32_000 * 4)
     for name in ("sounds/rain.wav", "bark.wav"):

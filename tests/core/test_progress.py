@@ -51,3 +51,14 @@ def test_units_that_differ_are_weighed_for_the_time_that_is_left(lines):
     cost = [*range(0, 10), *range(10, 51, 4)].__getitem__
     steps = 10 * [(1, 1)] + 3 * [(4, 1)]
     assert lines(steps, 20, "evaluations", work=cost)[0].endswith("28 s left)")
+
+
+def test_what_comes_once_does_not_count_in_the_remaining_time(monkeypatch, caplog):
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    with caplog.at_level(logging.INFO), Progress("index", 10, "files") as progress:
+        now[0] += 90.0
+        progress.restart()
+        now[0] += 2.0
+        progress.advance()
+    assert "1 of 10 files (0.5 a second, 18 s left)" in caplog.text

@@ -1,7 +1,9 @@
 """The commands triptych index and triptych search, with a made-up model."""
 
 import argparse
+import csv
 import errno
+import io
 import json
 import os
 import signal
@@ -14,11 +16,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small_sounds import PitchModel, write_sound
+import soundfile
+from small_sounds import PitchModel, tone, write_sound, write_words
+from tokenizers import Tokenizer, models, pre_tokenizers
 
 from triptych.apps.sounds.commands import add_commands
 from triptych.apps.sounds.search.index import NAME, read_index
-from triptych.apps.sounds.search.trained import CAUTION
+from triptych.apps.sounds.search.trained import CAUTION, TextSide
 from triptych.core.errors import InputError
 
 
@@ -31,7 +35,7 @@ def model(monkeypatch) -> list[PitchModel]:
         return made[-1]
 
     module = types.ModuleType("triptych.apps.sounds.search.embedder")
-    module.Embedder = embedder
+    module.load_embedder = embedder
     monkeypatch.setitem(sys.modules, module.__name__, module)
     return made
 
@@ -72,6 +76,83 @@ def test_index_then_search_names_the_file(sounds, weights, capsys):
     assert len(lines) == 3 and lines[1].endswith("high.wav")
 
 
+@pytest.fixture
+def indexed(sounds, weights, capsys) -> Path:
+    """A folder with a long recording, too: 6 segments of low tones, one of a middle one, 6 low."""
+    walk = np.concatenate([tone("low", 60), tone("middle", 10), tone("low", 60)])
+    (sounds / "day").mkdir()
+    soundfile.write(sounds / "day" / "walk.wav", walk, 44100)
+    assert triptych("index", sounds, "--model", weights) == 0
+    capsys.readouterr()
+    return sounds
+
+
+def test_queries_of_a_file_are_answered_one_by_one(indexed, tmp_path, capsys):
+    (tmp_path / "wanted.txt").write_bytes('\ufefflow\r\n\r\n middle, "high"\r\n'.encode())
+    call = ("search", "--queries", tmp_path / "wanted.txt", "--index", indexed, "-n", 5)
+    assert triptych(*call, "--json") == 0
+    records = json.loads(capsys.readouterr().out)
+    assert [one["query"] for one in records] == 5 * ["low"] + 5 * ['middle, "high"']
+    alone = {}
+    for query in ("low", 'middle, "high"'):
+        triptych("search", query, "--index", indexed, "-n", 5, "--json")
+        alone[query] = json.loads(capsys.readouterr().out)
+    assert records == [one for own in alone.values() for one in own]
+    assert triptych(*call, "--csv") == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert rows == [{name: str(value) for name, value in one.items()} for one in records]
+    assert triptych(*call) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 2 * (2 + 5) + 1
+    (tmp_path / "wanted.txt").write_bytes(b"\xff\n")
+    with pytest.raises(InputError, match=r"wanted\.txt: .*utf-8"):
+        triptych(*call)
+
+
+def test_of_a_long_file_more_hits_are_had_and_the_rest_is_counted(indexed, capsys):
+    call = ("search", "low", "--index", indexed, "-n", 20, "--json")
+    for limit, shown in ((None, 3), (1, 1), (5, 5), (20, 6)):
+        assert triptych(*call, *(["--per-file", limit] if limit else [])) == 0
+        said = capsys.readouterr()
+        hits = [hit for hit in json.loads(said.out) if hit["file"].endswith("walk.wav")]
+        assert len(hits) == shown  # segments that touch a better one are none
+        assert (f"{shown} of 13 segments" in said.err) == (shown < 6)
+
+
+def test_labels_are_those_that_audacity_reads(indexed, tmp_path, capsys):
+    (tmp_path / "wanted.txt").write_text("middle\nlow\ttone\n")
+    call = ("search", "--queries", tmp_path / "wanted.txt", "--index", indexed, "-n", 2)
+    assert triptych(*call, "--per-file", 1, "--labels", tmp_path / "labels") == 0
+    track = (tmp_path / "labels" / "day" / "walk.wav.txt").read_text().splitlines()
+    times = [line.split("\t") for line in track]
+    assert ["60.000000", "70.000000", "middle"] in times and len(times) == 2
+    assert all(len(fields) == 3 for fields in times)
+    assert {path.name for path in (tmp_path / "labels").rglob("*.txt")} == {
+        *("walk.wav.txt", "low.wav.txt", "middle.wav.txt")
+    }
+    with pytest.raises(InputError, match="exists"):
+        triptych(*call, "--labels", tmp_path / "labels")
+
+
+@pytest.mark.parametrize(
+    ("query", "doubted"),
+    [("low rain", False), ("ein low", True), ("a low caf\u00e9\u2019s", False), ("\u96e8", True)],
+)
+def test_a_query_that_is_hardly_english_is_answered_with_a_word(indexed, capsys, query, doubted):
+    assert triptych("search", query, "--index", indexed) == 0
+    assert ("English" in capsys.readouterr().err) == doubted
+
+
+def test_words_that_the_tokenizer_takes_apart_are_rare_in_english(tmp_path):
+    write_words("abc", tmp_path / "side")
+    pieces = {name: number for number, name in enumerate(["rain", "a", "ge", "##witter", "?"])}
+    tokenizer = Tokenizer(models.WordPiece(vocab=pieces, unk_token="?"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.save(str(tmp_path / "side" / "tokenizer.json"))
+    side = TextSide(tmp_path / "side")
+    told = {text: side.may_be_foreign(text) for text in ("rain", "gewitter", "a gewitter")}
+    assert told == {"rain": False, "gewitter": True, "a gewitter": False}
+
+
 CALL = """
 import os, sys, time, types
 from small_sounds import PitchModel
@@ -82,7 +163,7 @@ class Model(PitchModel):
         time.sleep(0.2)
         return super().sounds(waveforms)
 module = types.ModuleType("triptych.apps.sounds.search.embedder")
-module.Embedder = Model
+module.load_embedder = Model
 sys.modules[module.__name__] = module
 from triptych.apps.sounds.search import indexing
 indexing.SAVE_SECONDS = float(sys.argv[2])

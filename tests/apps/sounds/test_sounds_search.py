@@ -165,12 +165,12 @@ def test_a_result_in_a_long_file_names_the_time(tmp_path, monkeypatch):
     index, _, model = update(tmp_path)
     assert index.entries[1].seconds == 62 and len(index.embeddings) == 8
     best = best_hits(index, model.text("high"), 1)[0]
-    assert (best.start, best.end, best.whole) == (30, 40, False)
+    assert (best.start, best.end, best.segments) == (30, 40, 7)
     last = best_hits(index, model.text("middle"), 1)[0]
     assert (last.start, last.end) == (50, 60)
     assert [index.segment(row)[1:] for row in (6, 7)] == [(50, 60), (52, 62)]
     other = next(h for h in best_hits(index, model.text("low"), 9) if "short" in h.file)
-    assert other.whole
+    assert other.segments == 1
     monkeypatch.chdir(tmp_path)
     lines = table([best, other]).splitlines()
     assert lines[1].endswith("walk.wav  00:00:30 to 00:00:40")

@@ -24,7 +24,7 @@ from small_sounds import PitchModel, tone, write_sound, write_words
 
 from triptych.apps.sounds.search.index import NAME, write_index
 from triptych.apps.sounds.search.indexing import update_index
-from triptych.apps.sounds.search.query import Searcher
+from triptych.apps.sounds.search.query import Searcher, best_hits, partly_shown
 from triptych.apps.sounds.search.server import CONNECTIONS, SearchServer
 from triptych.core.errors import InputError
 
@@ -116,6 +116,37 @@ def test_a_hits_sound_and_picture_are_those_of_the_segment(server):
     assert spectrum.argmax() * rate / len(heard) == pytest.approx(5000, abs=5)
     assert len(heard) == pytest.approx(320_000, rel=0.02)
     assert Image.open(io.BytesIO(base64.b64decode(picture))).size[0] == 160
+
+
+def test_the_page_without_a_query_counts_what_can_be_found(server):
+    html = ask(server, "/")[2].decode()
+    assert "5 segments." in html and "best of" not in html
+
+
+def test_what_a_page_leaves_out_of_a_file_and_a_foreign_query_are_told(server, monkeypatch):
+    monkeypatch.setattr("triptych.apps.sounds.search.server.best_hits", partial(best_hits, each=1))
+    monkeypatch.setattr(
+        "triptych.apps.sounds.search.server.partly_shown", partial(partly_shown, each=1)
+    )
+    html = ask(server, "/?q=ein+low")[2].decode()
+    assert "walk.wav: 1 of 4 segments shown" in html and "English" in html
+    assert "English" not in ask(server, "/?q=low")[2].decode()
+
+
+def test_a_hit_opens_its_whole_recording_at_its_time_part_by_part(server):
+    html = ask(server, "/?q=high")[2].decode()
+    address, start = re.search(r'href="(/recording/\d+)#t=([\d.]+)"', html).groups()
+    content = (server.searcher.index.root / "walk.wav").read_bytes()
+    status, headers, whole = ask(server, address)
+    assert (status, float(start), whole == content) == (200, 20, True)
+    assert headers["Content-Type"].startswith("audio/")
+    assert "default-src 'none'" in headers["Content-Security-Policy"]
+    status, _, part = ask(server, address, Range="bytes=1000-1999")
+    assert status == 206 and part == content[1000:2000]
+    assert ask(server, "/recording/99")[0] == 404
+    assert ask(server, address, Cookie="")[0] == 403
+    (server.searcher.index.root / "walk.wav").write_bytes(content[:-2])
+    assert ask(server, address)[0] == 404
 
 
 @pytest.mark.parametrize("path", ["/walk.wav", "/../walk.wav", "/%2e%2e%2fwalk.wav"])
@@ -213,7 +244,14 @@ def test_in_a_browser_a_query_is_typed_and_its_hit_is_seen_and_heard(server, tmp
         assert duration == pytest.approx(10, abs=0.2) and reached == pytest.approx(
             duration, abs=0.1
         )
-        browser.value("document.querySelector('.more').click()")
+        recording = browser.value("document.querySelector('.clip .length a').href")
+        browser.open(recording)
+        browser.wait("document.querySelector('video').readyState >= 1")
+        video = "(video => [video.duration, video.currentTime])(document.querySelector('video'))"
+        assert browser.value(video) == pytest.approx([40, 20], abs=1)
+        browser.open(server.address + "&q=high")
+        browser.wait("document.querySelector('.alike') && document.readyState == 'complete'")
+        browser.value("document.querySelector('.alike').click()")
         browser.wait("location.search.startsWith('?like=') && document.readyState == 'complete'")
         assert browser.value("document.querySelector('h1').innerText") == "like walk.wav"
         widths = browser.value("[document.documentElement.scrollWidth, innerWidth]")

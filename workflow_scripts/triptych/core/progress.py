@@ -52,6 +52,11 @@ class Progress:
     def __enter__(self) -> "Progress":
         return self
 
+    def restart(self) -> None:
+        """Measure the rate from here on: what went before, as loading a model, comes once."""
+        self._start, self._began = self._done, time.monotonic()
+        self._bar.unpause()
+
     def __exit__(self, *error: object) -> None:
         self._bar.close()
         if self._total > 1 and self._said != self._done:

@@ -41,7 +41,7 @@ be read.
     + NOT_USED
 )
 
-SEARCH = "Find sounds in a folder indexed by triptych index, by a text or by a sound."
+SEARCH = "Find sounds in a folder indexed by triptych index, by texts or by a sound."
 
 SERVE = """\
 Search an indexed folder in a browser: a page with a search box, players and spectrograms. Only this
@@ -63,6 +63,7 @@ examples:
   triptych index ~/sounds
   triptych search "rain on a tin roof" --index ~/sounds
   triptych search "rain and thunder" --index ~/sounds -n 3 --json
+  triptych search --queries wanted.txt --index ~/sounds -n 500 --per-file 100 --labels labels
   triptych index ~/sounds --model clap --rebuild
   triptych search --like bark.wav --index ~/sounds
   triptych serve --index ~/sounds
@@ -94,24 +95,7 @@ def add_commands(commands: Any) -> None:
         help="embed all files again, for instance with another model",
     )
 
-    search = command(
-        commands, "search", _search, "find sounds in an indexed folder", SEARCH, EXAMPLES
-    )
-    query = search.add_mutually_exclusive_group(required=True)
-    query.add_argument(
-        "text", metavar="TEXT", nargs="?", help="description of the sound, in English"
-    )
-    query.add_argument("--like", type=Path, metavar="FILE", help="sound file to compare with")
-    search.add_argument(
-        "-n",
-        type=positive,
-        default=10,
-        metavar="N",
-        dest="count",
-        help="number of hits (default: 10)",
-    )
-    search.add_argument("--json", action="store_true", help="print the hits as JSON")
-
+    search = _add_search(commands)
     serve = command(
         commands, "serve", _serve, "search an indexed folder in a browser", SERVE, EXAMPLES
     )
@@ -133,11 +117,11 @@ def add_commands(commands: Any) -> None:
             metavar="FILE",
             help="index file, or the folder that holds triptych-index.npz",
         )
-    folder_or_small = "folder of a trained model, or small, the bundled one"
-    clap = "; or clap, LAION's, of which 0.8 GB are fetched once"
-    for parser, models, default in (
-        (index, folder_or_small + clap, "the model of the existing index, else small"),
-        (adapt, folder_or_small, "small"),
+    models = "folder of a trained or published model; or small, the bundled one; or clap, LAION's, "
+    models += "of which 0.8 GB are fetched once"
+    for parser, default in (
+        (index, "the model of the existing index, else small"),
+        (adapt, "small"),
     ):
         parser.add_argument(
             "--model",
@@ -146,6 +130,41 @@ def add_commands(commands: Any) -> None:
             help=f"{models} (default: {default})",
         )
         add_device(parser)
+
+
+def _add_search(commands: Any) -> Any:
+    summary = "find sounds in an indexed folder"
+    search = command(commands, "search", _search, summary, SEARCH, EXAMPLES)
+    query = search.add_mutually_exclusive_group(required=True)
+    query.add_argument(
+        "text", metavar="TEXT", nargs="?", help="description of the sound, in English"
+    )
+    query.add_argument(
+        "--queries", type=Path, metavar="FILE", help="text file of TEXTs, one a line"
+    )
+    query.add_argument("--like", type=Path, metavar="FILE", help="sound file to compare with")
+    for flags, name, default, what in (
+        (["-n"], "count", 10, "number of hits of a query"),
+        (["--per-file"], "per_file", 3, "number of segments of a file that may be hits"),
+    ):
+        search.add_argument(
+            *flags,
+            type=positive,
+            default=default,
+            metavar="N",
+            dest=name,
+            help=f"{what} (default: %(default)s)",
+        )
+    form = search.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print the hits as JSON")
+    form.add_argument("--csv", action="store_true", help="print the hits as a CSV table")
+    form.add_argument(
+        "--labels",
+        type=output_path,
+        metavar="FOLDER",
+        help="write the hits of each recording as a label track of Audacity into a new folder",
+    )
+    return search
 
 
 def _add_adapt(commands: Any) -> Any:
@@ -236,9 +255,20 @@ def _updated(options: argparse.Namespace, folder: Path, path: Path, paths: Seque
 
 
 def _search(options: argparse.Namespace) -> int:
-    from triptych.apps.sounds.search.query import Searcher, as_records, best_hits, table
+    from triptych.apps.sounds.search.query import (
+        Searcher,
+        as_csv,
+        as_records,
+        best_hits,
+        partly_shown,
+        read_queries,
+        table,
+        write_labels,
+    )
 
     searcher = Searcher(options.index)
+    if options.labels and options.labels.exists():
+        raise InputError(f"--labels {options.labels}: it exists; choose a new folder")
 
     def embed(path: Path, seconds: float) -> "NDArray[np.float32]":
         from triptych.apps.sounds.search.indexing import segments
@@ -256,9 +286,25 @@ def _search(options: argparse.Namespace) -> int:
 
     if searcher.caution:
         print(searcher.caution, file=sys.stderr)
-    query = searcher.sound(options.like, embed) if options.like else searcher.text(options.text)
-    hits = best_hits(searcher.index, query, options.count)
-    print(json.dumps(as_records(hits), indent=1) if options.json else table(hits))
+    if options.like:
+        queries = {str(options.like): searcher.sound(options.like, embed)}
+    else:
+        texts = read_queries(options.queries) if options.queries else [options.text]
+        queries = {text: searcher.text(text) for text in texts}
+        for doubt in filter(None, map(searcher.doubt, queries)):
+            print(doubt, file=sys.stderr)
+    index, each = searcher.index, options.per_file
+    found = {text: best_hits(index, query, options.count, each) for text, query in queries.items()}
+    if options.labels:
+        print(f"{options.labels}: labels of {write_labels(index, found, options.labels)} files")
+    elif options.json or options.csv:
+        print(as_csv(found) if options.csv else json.dumps(as_records(found), indent=1))
+    else:
+        heads = [f"{printable(text)}\n" if options.queries else "" for text in found]
+        print("\n\n".join(map("".join, zip(heads, map(table, found.values()), strict=True))))
+    limited = dict.fromkeys(line for hits in found.values() for line in partly_shown(hits, each))
+    for line in limited:
+        print(f"{line}; --per-file and -n give more", file=sys.stderr)
     return 0
 
 
@@ -270,13 +316,9 @@ def _serve(options: argparse.Namespace) -> int:
 
 
 def _embedder(model: Path, device: str) -> "Embedder | ClapEmbedder":
-    if (model / "preprocessor_config.json").exists():
-        from triptych.apps.sounds.search.embedder import ClapEmbedder
+    from triptych.apps.sounds.search.embedder import load_embedder  # which imports PyTorch
 
-        return ClapEmbedder(model, device)
-    from triptych.apps.sounds.search.embedder import Embedder  # which imports PyTorch
-
-    return Embedder(model, device)
+    return load_embedder(model, device)
 
 
 def _model_for(index: "Index | None", model: Path | None) -> tuple[Path, str]:
@@ -317,8 +359,6 @@ def _named_model(model: Path | None) -> Path:
 def _adapt(options: argparse.Namespace) -> int:
     if not options.folder.is_dir():
         raise InputError(f"{options.folder} is not a folder")
-    if str(options.model) == "clap":
-        raise InputError("--model clap: only models of this project can be adapted; small is one")
     to = options.output or options.folder / ADAPTED
     if to.exists():
         raise InputError(f"{to} exists: choose another place with -o, or remove it")

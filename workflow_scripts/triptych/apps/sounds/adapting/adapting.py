@@ -13,21 +13,25 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from triptych.apps.sounds.adapting.recordings import (
     HeldOut,
-    Maps,
     Recording,
     read_pairs,
     recordings_of,
     split,
 )
-from triptych.apps.sounds.search.embedder import Embedder
+from triptych.apps.sounds.search.embedder import (
+    ClapEmbedder,
+    Embedder,
+    Maps,
+    load_embedder,
+)
 from triptych.apps.sounds.search.index import Index, read_index, write_index
 from triptych.apps.sounds.search.indexing import update_index
 from triptych.apps.sounds.search.trained import checked_model, segment_seconds
-from triptych.audio.models.retrieval import load_model, save_model, unit_vectors
+from triptych.audio.models.retrieval import unit_vectors
 from triptych.audio.models.settings import read_model_table
 from triptych.audio.training.losses import nt_xent, same_audio
 from triptych.core.device import keyed_generator
@@ -53,7 +57,7 @@ def adapt(
     """
     captions = read_pairs(pairs, folder)
     model, sha256 = checked_model(model)
-    embedder = Embedder(model, device.type)
+    embedder = load_embedder(model, device.type)
     work = to.with_name(f".adapting-{to.name}")
     work.mkdir(parents=True, exist_ok=True)
     index = _heard(folder, list(captions), (model, sha256), embedder, work, stop)
@@ -71,7 +75,8 @@ def adapt(
     before, after = (held_out.scores(texts, each) for each in ((identity, identity), maps))
     compared = held_out.compare(before, after)
     shutil.rmtree(work / "model", ignore_errors=True)
-    _write(model, sha256, maps, parts, work / "model")
+    about = _about(model, sha256, parts)
+    embedder.write_mapped(maps, about, work / "model")
     write_csv(compared, work / "model" / "scores.csv")
     (work / "model").rename(to)
     shutil.rmtree(work)
@@ -116,7 +121,7 @@ def _heard(
     folder: Path,
     paths: Sequence[str],
     model: tuple[Path, str],
-    embedder: Embedder,
+    embedder: Embedder | ClapEmbedder,
     work: Path,
     stop: Stop,
 ) -> Index:
@@ -136,21 +141,12 @@ def _heard(
     return index
 
 
-def _write(
-    model: Path, sha256: str, maps: Maps, parts: Mapping[str, Sequence[Recording]], to: Path
-) -> None:
-    """Write the model with the maps in the last layers of its projections."""
-    network, table = load_model(model), read_model_table(model)
-    for projection, mapped in zip(
-        (network.project_audio, network.project_sentence), maps, strict=True
-    ):
-        last = projection[-1]
-        assert isinstance(last, nn.Linear)
-        last.weight.data = mapped.T @ last.weight
-        last.bias.data = last.bias @ mapped
-    about = {
-        **table["about"],
-        "sources": {**table["about"].get("sources", {}), "adapted": "own recordings"},
+def _about(model: Path, sha256: str, parts: Mapping[str, Sequence[Recording]]) -> dict[str, object]:
+    """What the adapted model's table says of it."""
+    about = read_model_table(model)["about"]
+    return {
+        **about,
+        "sources": {**about.get("sources", {}), "adapted": "own recordings"},
         "adapted": {
             "model": model.name,
             "model_sha256": sha256,
@@ -158,4 +154,3 @@ def _write(
             "recordings": {part: len(some) for part, some in parts.items()},
         },
     }
-    save_model(network, to, about)

@@ -16,6 +16,7 @@ import torch
 from scipy.stats import hypergeom
 from torch import Tensor
 
+from triptych.apps.sounds.search.embedder import Maps
 from triptych.apps.sounds.search.index import Index
 from triptych.audio.data.audio_sources import Folder
 from triptych.audio.data.tables import read_rows
@@ -47,9 +48,6 @@ NAMES = {
     **{f"map_at_{k}": f"mAP@{k}" for k in CUTOFFS},
     **{f"r_at_{k}": f"R@{k}" for k in RECALLS},
 }
-
-Maps = tuple[Tensor, Tensor]
-"""Matrices [D, D] that map embeddings of recordings and of captions."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from triptych.apps.sounds.search.trained import INPUTS, NETWORK, OUTPUT, TABLE, TOKENIZER
 from triptych.audio.data.decoding import SAMPLE_RATE
 from triptych.audio.embedding import BATCH_SECONDS, embed_captions, embed_clips
-from triptych.audio.models.retrieval import load_model, unit_vectors
+from triptych.audio.models.retrieval import load_model, save_model, unit_vectors
 from triptych.core.device import choose_device, training_precision
 from triptych.core.download import DownloadError, download
 from triptych.core.errors import InputError
@@ -41,6 +41,9 @@ CLAP_SECONDS = 10.0
 """Of its segments."""
 CLAP_TOKENS = 77
 """Tokens of a text, as in its training."""
+
+Maps = tuple[Tensor, Tensor]
+"""Matrices [D, D] that map embeddings of recordings and of captions."""
 
 
 class _Waveforms:
@@ -87,6 +90,20 @@ class Embedder:
         model = self._model.cpu()
         write_text_side(model, model_sha256, folder)
         model.to(self._device)
+
+    def write_mapped(self, maps: Maps, about: dict[str, Any], folder: Path) -> None:
+        """Write the model with maps of its embeddings, as which it ends; about: of the model."""
+        model = self._model.cpu()
+        map_last_layers((model.project_audio[-1], model.project_sentence[-1]), maps)
+        save_model(model, folder, about)
+
+
+def map_last_layers(layers: Sequence[nn.Module], maps: Maps) -> None:
+    """Put maps [D, D] of what layers return, rows from the left, into the layers."""
+    for layer, mapped in zip(layers, maps, strict=True):
+        assert isinstance(layer, nn.Linear)
+        layer.weight.data = mapped.T @ layer.weight.data
+        layer.bias.data = layer.bias.data @ mapped
 
 
 class TextNetwork(nn.Module):
@@ -172,9 +189,7 @@ def clap_folder() -> Path:
     ClapModel.from_pretrained(folder, local_files_only=True).save_pretrained(folder)
     (folder / "pytorch_model.bin").unlink()  # the same as safetensors now
     about = {"sources": {"laion": "download"}, "repository": entry["repository"]}
-    table = {"about": about, "settings": {"segment_seconds": CLAP_SECONDS}}
-    with atomic_path(folder / "model.json") as temporary:
-        temporary.write_text(json.dumps(table) + "\n", encoding="utf-8")
+    _write_clap_table(about, folder)
     return folder
 
 
@@ -182,12 +197,14 @@ class ClapEmbedder:
     """CLAP from its folder, on a device: "auto", "cpu" or "cuda"."""
 
     def __init__(self, folder: Path, device: str) -> None:
-        from transformers import ClapFeatureExtractor, ClapModel
+        from transformers import AutoTokenizer, ClapFeatureExtractor, ClapModel
 
         self._folder, self._device = folder, choose_device(device)
         model: nn.Module = ClapModel.from_pretrained(folder, local_files_only=True)
         self._model: Any = model.to(self._device).eval()
         self._features = ClapFeatureExtractor.from_pretrained(folder, local_files_only=True)
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        self._tokenizer: Tokenizer = tokenizer.backend_tokenizer
         self.batch_seconds = BATCH_SECONDS[self._device.type]
 
     def sounds(self, waveforms: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
@@ -200,16 +217,43 @@ class ClapEmbedder:
             output = self._model.get_audio_features(heard, is_longer=features["is_longer"])
         return unit_vectors(output.pooler_output).cpu().numpy()
 
+    def text(self, text: str) -> NDArray[np.float32]:
+        """Normalised embedding [D] of a text."""
+        encoding = self._tokenizer.encode(text)
+        rows = {"input_ids": encoding.ids, "attention_mask": encoding.attention_mask}
+        tokens = {
+            name: torch.tensor([row[:CLAP_TOKENS]], device=self._device)
+            for name, row in rows.items()
+        }
+        with torch.inference_mode(), training_precision(self._device, PRECISION):
+            return self._embed_text(tokens)[0].cpu().numpy()
+
+    def _embed_text(self, tokens: dict[str, Tensor]) -> Tensor:
+        return unit_vectors(self._model.get_text_features(**tokens).pooler_output)
+
     def write_text(self, model_sha256: str, folder: Path) -> None:
         """Write the model's text side for searches, which need it alone."""
-        from transformers import AutoTokenizer
-
-        tokenizer = AutoTokenizer.from_pretrained(self._folder, local_files_only=True)
         table = {"model_sha256": model_sha256, "cleans": False, "longest": CLAP_TOKENS}
-        model = self._model.cpu()
-
-        def embed(tokens: dict[str, Tensor]) -> Tensor:
-            return unit_vectors(model.get_text_features(**tokens).pooler_output)
-
-        write_side(TextNetwork(model, embed), tokenizer.backend_tokenizer, table, folder)
+        network = TextNetwork(self._model.cpu(), self._embed_text)
+        write_side(network, self._tokenizer, table, folder)
         self._model.to(self._device)
+
+    def write_mapped(self, maps: Maps, about: dict[str, Any], folder: Path) -> None:
+        """Write the model with maps of its embeddings, as which it ends; about: of the model."""
+        model = self._model.cpu()
+        map_last_layers((model.audio_projection.linear2, model.text_projection.linear2), maps)
+        shutil.copytree(self._folder, folder, ignore=lambda *_: ["model.safetensors", "model.json"])
+        model.save_pretrained(folder)
+        _write_clap_table(about, folder)
+
+
+def _write_clap_table(about: dict[str, Any], folder: Path) -> None:
+    table = {"about": about, "settings": {"segment_seconds": CLAP_SECONDS}}
+    with atomic_path(folder / "model.json") as temporary:
+        temporary.write_text(json.dumps(table) + "\n", encoding="utf-8")
+
+
+def load_embedder(folder: Path, device: str) -> Embedder | ClapEmbedder:
+    """The model in a folder, of this study or CLAP, on a device: "auto", "cpu" or "cuda"."""
+    is_clap = (folder / "preprocessor_config.json").exists()
+    return ClapEmbedder(folder, device) if is_clap else Embedder(folder, device)

@@ -160,7 +160,6 @@ def update_index(
     asked between files and batches; a reason ends the work, and what was done is saved. paths: of
     `sound_files`, or the files that are wanted.
     """
-    load = cache(load)  # it takes seconds, and often nothing is to be embedded
     known = {entry.path: entry for entry in earlier.entries} if earlier else {}
     by_content = {entry.sha256: entry for entry in known.values() if entry.sha256}
     paths = sound_files(folder) if paths is None else paths
@@ -175,15 +174,22 @@ def update_index(
 
     saved, finished = time.monotonic(), False
     try:
-        with Progress("index", len(fresh), "files") as progress:
-            for entry in fresh:
+        with Progress("index", sum(map(_kilobytes, fresh)), "kB") as progress:
+
+            @cache  # it takes seconds, and often nothing is to be embedded
+            def loaded() -> "Embedder | ClapEmbedder":
+                embedder = load()
+                progress.restart()
+                return embedder
+
+            for number, entry in enumerate(fresh, start=1):
                 embedded = _heard(
                     folder,
                     entry,
                     known.get(entry.path),
                     segment_seconds=model[2],
                     by_content=by_content,
-                    load=load,
+                    load=loaded,
                     stop=stop,
                 )
                 if stopped := stop():
@@ -192,7 +198,7 @@ def update_index(
                 if embedded.sha256 in by_content:
                     moved += not embedded.problem
                     kept += bool(embedded.problem)
-                progress.advance()
+                progress.advance(_kilobytes(entry), f"{number} of {len(fresh)} files")
                 if time.monotonic() - saved > SAVE_SECONDS:
                     save(current())
                     saved = time.monotonic()
@@ -202,6 +208,11 @@ def update_index(
     index = current(finished)
     new = sum(len(entry.embeddings) > 0 for entry in entries.values()) - kept - moved
     return index, Update(new, kept, moved, removed, stopped)
+
+
+def _kilobytes(entry: Entry) -> int:
+    """Work that a file is, by its size."""
+    return 1 + entry.size // 1000
 
 
 def _compared(

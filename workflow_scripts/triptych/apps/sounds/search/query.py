@@ -1,7 +1,10 @@
 """The best segments of an index for a query."""
 
+import csv
+import io
 import os
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +17,8 @@ from triptych.apps.sounds.search.trained import TextSide, caution, digest_of_mod
 from triptych.core.errors import InputError, printable
 from triptych.core.files import not_a_file, sha256_of
 
+PER_FILE = 3
+"""Segments of a file that are hits, where nobody asks for more."""
 BLOCK_ROWS = 256
 """Rows that are widened to float32 at a time: 1 MB at 1024 dimensions."""
 
@@ -22,7 +27,7 @@ BLOCK_ROWS = 256
 class Hit:
     """A segment of a file that fits: `start` and `end` in seconds; row: its number in the index.
 
-    `whole`: the file is this one segment.
+    `segments`: how many the file has.
     """
 
     rank: int
@@ -30,7 +35,7 @@ class Hit:
     file: str
     start: float
     end: float
-    whole: bool
+    segments: int
     row: int
 
 
@@ -43,7 +48,7 @@ def similarities(embeddings: NDArray[np.float16], query: ArrayLike) -> NDArray[n
     return scores
 
 
-def best_hits(index: Index, query: ArrayLike, count: int, each: int = 3) -> list[Hit]:
+def best_hits(index: Index, query: ArrayLike, count: int, each: int = PER_FILE) -> list[Hit]:
     """The segments that are most similar to a query, best first, `each` of one file at most.
 
     query: [D], of length one. Of two segments of a file that touch only the better one is a hit;
@@ -61,16 +66,14 @@ def best_hits(index: Index, query: ArrayLike, count: int, each: int = 3) -> list
         if len(before) >= each or any(abs(start - other) <= near for other in before):
             continue
         before.append(start)
-        file = os.fspath(index.root / entry.path)
-        whole = len(entry.embeddings) == 1
         hits.append(
             Hit(
                 rank=len(hits) + 1,
                 score=float(scores[row]),
-                file=file,
+                file=os.fspath(index.root / entry.path),
                 start=start,
                 end=end,
-                whole=whole,
+                segments=len(entry.embeddings),
                 row=row,
             )
         )
@@ -81,19 +84,78 @@ def best_hits(index: Index, query: ArrayLike, count: int, each: int = 3) -> list
 
 def table(hits: list[Hit]) -> str:
     """Hits as lines for a terminal: rank, score, file from here, and time in long files."""
-    here, lines = Path.cwd(), ["rank  score  file"]
+    lines = ["rank  score  file"]
     for hit in hits:
-        when = "" if hit.whole else f"  {clock(hit.start)} to {clock(hit.end)}"
-        path = Path(hit.file)
-        path = path.relative_to(here) if path.is_relative_to(here) else path
-        lines.append(f"{hit.rank:>4}  {hit.score:5.3f}  {printable(str(path))}{when}")
+        when = "" if hit.segments == 1 else f"  {clock(hit.start)} to {clock(hit.end)}"
+        lines.append(f"{hit.rank:>4}  {hit.score:5.3f}  {_from_here(hit.file)}{when}")
     return "\n".join(lines)
 
 
-def as_records(hits: list[Hit]) -> list[dict[str, object]]:
-    """Hits for other programs: rank, score, file, start and end (seconds)."""
-    named = ("rank", "score", "file", "start", "end")
-    return [{name: getattr(hit, name) for name in named} for hit in hits]
+def _from_here(file: str) -> str:
+    path, here = Path(file), Path.cwd()
+    return printable(str(path.relative_to(here) if path.is_relative_to(here) else path))
+
+
+def partly_shown(hits: Sequence[Hit], each: int = PER_FILE) -> list[str]:
+    """A line for every file with `each` hits and more segments: how many of them are shown."""
+    return [
+        f"{_from_here(file)}: {shown} of {segments} segments shown"
+        for (file, segments), shown in Counter((hit.file, hit.segments) for hit in hits).items()
+        if each <= shown < segments
+    ]
+
+
+FIELDS = ("rank", "score", "file", "start", "end")
+
+
+def as_records(found: Mapping[str, Sequence[Hit]]) -> list[dict[str, object]]:
+    """Hits by query for other programs: query, rank, score, file, start and end (seconds)."""
+    return [
+        {"query": query, **{name: getattr(hit, name) for name in FIELDS}}
+        for query, hits in found.items()
+        for hit in hits
+    ]
+
+
+def as_csv(found: Mapping[str, Sequence[Hit]]) -> str:
+    """`as_records` as a CSV table; bytes of names that are no text are escaped."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, ("query", *FIELDS), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(as_records(found))
+    return text.getvalue().rstrip("\n").encode(errors="backslashreplace").decode()
+
+
+def write_labels(index: Index, found: Mapping[str, Sequence[Hit]], folder: Path) -> int:
+    """Write hits as label tracks of Audacity into a new folder; return the number of files.
+
+    Of each recording with hits there is a text file, named by its path below the indexed folder,
+    with a line for each hit: start and end in seconds, and the query, between tabs.
+    """
+    labels: dict[str, list[tuple[float, float, str]]] = {}
+    for query, hits in found.items():
+        text = printable(" ".join(query.split()))
+        for hit in hits:
+            path = index.segment(hit.row)[0].path
+            labels.setdefault(path, []).append((hit.start, hit.end, text))
+    folder.mkdir(parents=True)
+    for path, rows in labels.items():
+        file = folder / f"{path}.txt"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        lines = (f"{start:.6f}\t{end:.6f}\t{text}\n" for start, end, text in sorted(rows))
+        file.write_text("".join(lines), encoding="utf-8")
+    return len(labels)
+
+
+def read_queries(path: Path) -> list[str]:
+    """The queries of a text file, one a line. Raises InputError for none."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"--queries {path}: {error}") from error
+    if not (queries := [line.strip() for line in lines if line.strip()]):
+        raise InputError(f"--queries {path}: holds none; expected one a line")
+    return queries
 
 
 def clock(seconds: float) -> str:
@@ -134,6 +196,12 @@ class Searcher:
         if not any(letter.isalnum() for letter in query):
             raise InputError(f"the TEXT {printable(query)!r} holds no word to be searched for")
         return self._text_side.text(query)
+
+    def doubt(self, query: str) -> str:
+        """A remark on a text that may not be English, else ""."""
+        if not self._text_side.may_be_foreign(query):
+            return ""
+        return f"The model reads only English, which {printable(query)!r} may not be."
 
     def sound(self, path: Path, embed: Callable[[Path, float], Vector]) -> Vector:
         """The embedding [D] of a sound file: the mean over its segments, of length one.

@@ -1,11 +1,13 @@
 """A local page with a search box, by Starlette and uvicorn, for who knows the token in its address.
 
-There are no uploads and no paths in addresses; sounds and spectrograms are part of the page.
+There are no uploads and no paths in addresses; segments and spectrograms are part of the page,
+whole recordings are named by a segment's number.
 Another Host is refused, so that no site's name can be pointed here and its pages read this one.
 The token keeps out other users of this machine; a cookie holds it once the page is open.
 """
 
 import asyncio
+import mimetypes
 import secrets
 import socket
 from pathlib import Path
@@ -19,12 +21,12 @@ from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from triptych.apps.sounds.search.index import Entry, Index
-from triptych.apps.sounds.search.query import Hit, Searcher, best_hits, clock
+from triptych.apps.sounds.search.query import Hit, Searcher, best_hits, clock, partly_shown
 from triptych.audio.data.decoding import readable, stream_audio
 from triptych.audio.search.pictures import addresses, render
 from triptych.core.errors import InputError, printable
@@ -42,7 +44,7 @@ WITHOUT_TOKEN = "Open the address that triptych serve printed, with its token."
 HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
-    "media-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "media-src data: 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
@@ -85,9 +87,11 @@ class SearchServer(uvicorn.Server):
         self.port = self.socket.getsockname()[1]
         self.searcher = searcher
         self._token = secrets.token_urlsafe()
+        self._cookie = f"triptych-{self._token[:8]}"  # browsers send one port's cookies to all
         self._one = asyncio.Lock()  # models and decoders work for one request at a time
         guard = Middleware(TrustedHostMiddleware, allowed_hosts=[LOOPBACK, "localhost"])
-        app = Starlette(routes=[Route("/", self._answer)], middleware=[guard])
+        routes = [Route("/", self._answer), Route("/recording/{row:int}", self._recording)]
+        app = Starlette(routes=routes, middleware=[guard])
         # The terminal is for the address and for errors.
         quiet: dict[str, Any] = {"log_config": None, "log_level": "error", "access_log": False}
         quiet |= {"timeout_graceful_shutdown": 1, "lifespan": "off", "ws": "none"}
@@ -105,9 +109,7 @@ class SearchServer(uvicorn.Server):
         return f"http://{LOOPBACK}:{self.port}/?token={self._token}"
 
     async def _answer(self, request: Request) -> Response:
-        cookie = f"triptych-{self._token[:8]}"  # browsers send one port's cookies to all
-        token = request.query_params.get("token", "")
-        if not any(self._is_token(text) for text in (token, request.cookies.get(cookie, ""))):
+        if not self._is_known(request):
             return PlainTextResponse(WITHOUT_TOKEN, 403, headers=HEADERS)
         text, like = (request.query_params.get(name, "").strip() for name in ("q", "like"))
         if text or like:
@@ -118,16 +120,31 @@ class SearchServer(uvicorn.Server):
         else:
             page = self._page("", "")
         answer = HTMLResponse(page, headers=HEADERS)
-        answer.set_cookie(cookie, self._token, httponly=True, samesite="strict")
+        answer.set_cookie(self._cookie, self._token, httponly=True, samesite="strict")
         return answer
 
-    def _is_token(self, text: str) -> bool:
-        return secrets.compare_digest(text.encode(), self._token.encode())
+    def _is_known(self, request: Request) -> bool:
+        given = (request.query_params.get("token", ""), request.cookies.get(self._cookie, ""))
+        return any(secrets.compare_digest(one.encode(), self._token.encode()) for one in given)
+
+    async def _recording(self, request: Request) -> Response:
+        """The file of a segment as it is, of which browsers ask for the parts that they play."""
+        if not self._is_known(request):
+            return PlainTextResponse(WITHOUT_TOKEN, 403, headers=HEADERS)
+        try:
+            self.searcher.segment(row := request.path_params["row"])
+            path = await run_in_threadpool(recording, self.searcher.index, row)
+        except InputError as error:
+            return PlainTextResponse(printable(str(error)), 404, headers=HEADERS)
+        kind = mimetypes.guess_type(path.name)[0] or ""
+        media = kind if kind.startswith(("audio/", "video/")) else "application/octet-stream"
+        return FileResponse(path, media_type=media, headers=HEADERS)
 
     def _page(self, text: str, like: str) -> str:
         """The page with the hits for a text, or for a segment's number."""
         searcher, hits = self.searcher, list[Hit]()
-        query, summary, problem = text, "", ""
+        segments = f"{searcher.index.firsts[-1]:,} segments"
+        query, summary, remarks, problem = text, f"{segments}.", list[str](), ""
         try:
             if like:
                 vector = searcher.segment(row := _number(like))
@@ -135,14 +152,17 @@ class SearchServer(uvicorn.Server):
                 hits = best_hits(searcher.index, vector, HITS)
             elif text:
                 hits = best_hits(searcher.index, searcher.text(text), HITS)
-            summary = f"The {len(hits)} best of {searcher.index.firsts[-1]:,} segments."
+                remarks += filter(None, [searcher.doubt(text)])
+            if query:
+                summary = f"The {len(hits)} best of {segments}."
+            remarks += partly_shown(hits)
         except InputError as error:
             problem = printable(str(error))
         return render(
             "hits.html.j2",
             folder=printable(str(searcher.index.root)),
             query=query,
-            told=f"{summary} {searcher.caution}".strip(),
+            told=[f"{summary} {searcher.caution}".strip(), *remarks],
             text=text,
             longest=LONGEST_QUERY,
             problem=problem,
@@ -152,9 +172,9 @@ class SearchServer(uvicorn.Server):
     def _shown(self, hit: Hit) -> dict[str, Any]:
         """A hit as the page shows it; problem: why there is no player, or ""."""
         entry, start, end = self.searcher.index.segment(hit.row)
-        when = f"{end - start:.1f} s" if hit.whole else f"{clock(start)} to {clock(end)}"
+        when = f"{end - start:.1f} s" if hit.segments == 1 else f"{clock(start)} to {clock(end)}"
         shown = {"rank": hit.rank, "score": hit.score, "row": hit.row, "when": when}
-        shown |= {"name": printable(entry.path), "problem": ""}
+        shown |= {"name": printable(entry.path), "start": start, "problem": ""}
         try:
             spectrogram, sound = addresses(heard(self.searcher.index, hit.row))
         except InputError as error:
@@ -164,14 +184,23 @@ class SearchServer(uvicorn.Server):
 
 def heard(index: Index, row: int) -> NDArray[np.float32]:
     """The sound of a segment, float32 [n] at 32 kHz. Raises InputError where it is gone."""
-    entry, start, end = index.segment(row)
-    path, problems = index.root / entry.path, list[str]()
-    if _is_replaced(path, entry):
-        raise InputError(f"{path}: changed since it was indexed; index again")
+    _, start, end = index.segment(row)
+    path, problems = recording(index, row), list[str]()
     blocks = list(readable(stream_audio(path, start, end - start), problems))
     if not blocks:
         raise InputError(*problems or [f"{path}: ends before {clock(start)}; index again"])
     return np.concatenate(blocks)
+
+
+def recording(index: Index, row: int) -> Path:
+    """The file of a segment. Raises InputError where it is gone or another one."""
+    entry, _, _ = index.segment(row)
+    path = index.root / entry.path
+    if not path.is_file():
+        raise InputError(f"{path}: there is no such file; index again")
+    if _is_replaced(path, entry):
+        raise InputError(f"{path}: changed since it was indexed; index again")
+    return path
 
 
 def _is_replaced(path: Path, entry: Entry) -> bool:

@@ -7,13 +7,16 @@ more than 8 bits in `text.onnx.data`, which are mapped and not read), `tokenizer
 """
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
+from unicodedata import name
 
 import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from triptych.audio.captions.rules import ENGLISH, FOREIGN, words_of
 from triptych.audio.models.settings import read_model_table
 from triptych.audio.models.text_files import clean_caption
 from triptych.core.errors import InputError
@@ -106,3 +109,18 @@ class TextSide:
         }
         vector: NDArray[np.float32] = self._session.run([OUTPUT], tokens)[0][0]
         return vector
+
+    def may_be_foreign(self, text: str) -> bool:
+        """Whether a text has signs of another language, or none of English and mostly rare words.
+
+        Such words are those that the tokenizer takes apart.
+        """
+        words = words_of(text)
+        latin = all(name(letter, "").startswith("LATIN") for letter in text if letter.isalpha())
+        if not latin or not FOREIGN.isdisjoint(words):
+            return True
+        if any(word in ENGLISH or word.endswith(("ing", "ed", "ly")) for word in words):
+            return False
+        encoding = self._tokenizer.encode(f" {text}", add_special_tokens=False)
+        tokens = Counter(word for word in encoding.word_ids if word is not None)
+        return sum(count > 1 for count in tokens.values()) > len(tokens) / 2
