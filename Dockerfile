@@ -20,9 +20,9 @@ RUN python3.11 -m venv "$VIRTUAL_ENV" \
  && pip install --no-cache-dir "$(grep -o '^uv==[0-9.]*' /opt/triptych/requirements.lock)" \
  && UV_SYSTEM_CERTS=1 uv pip sync --no-cache --compile-bytecode --require-hashes /opt/triptych/requirements.lock
 
-# For a user without a name: docker run --user "$(id -u)". Some engines give such a user the home /
-# whatever the image says, and then ~/.cache is /.cache. It is no XDG_CACHE_HOME, which apptainer would
-# take over, and put everybody's cache into the machine's /tmp.
+# For a user without a name: docker run --user "$(id -u)". Clusters may give such a user the home /, so
+# its cache can be written too. XDG_CACHE_HOME isn't set: by apptainer, which lends the machine's /tmp,
+# all users would have one cache.
 ENV HOME=/tmp USER=triptych
 RUN mkdir --mode 1777 /.cache
 
