@@ -9,7 +9,7 @@ root=$(git -C "$(dirname "$0")" rev-parse --show-toplevel)
 for engine in docker podman buildah none; do
     case $engine in
         docker | podman) "$engine" info && break ;;
-        buildah) [ "$(id -u)" = 0 ] && command -v buildah mmdebstrap && break ;;
+        buildah) [ "$(id -u)" = 0 ] && command -v buildah && command -v mmdebstrap && break ;;
     esac >/dev/null 2>&1
 done
 if [ $engine = none ]; then
