@@ -87,15 +87,16 @@ check "a home that cannot be written" env HOME=/ snakemake --dry-run "$@"
 '
 
 git clone --quiet "$root" "$made/clone-0"
-git clone --quiet "$root" "$made/clone-12345"
-echo "building by $engine from $(git -C "$root" log -1 --format='%h, %s')"
+git clone --quiet "$made/clone-0" "$made/clone-12345"
+commit=$(git -C "$made/clone-12345" rev-parse HEAD)
+echo "building commit $commit by $engine"
 build "$made/clone-0" >"$made/build.log" 2>&1 || { tail -n 40 "$made/build.log" >&2 && exit 1; }
 echo "passed: the image builds, with PyTorch for CUDA"
 for user in 0 12345; do
     [ $engine != buildah ] || container=$(own from --pull-never "localhost/$image")
     folder=$made/clone-$user
     inside 0 "$folder" chown --recursive $user .
-    inside $user "$folder" sh -euc "$checks" - "$(git -C "$root" rev-parse HEAD)" "${files[@]}"
+    inside $user "$folder" sh -euc "$checks" - "$commit" "${files[@]}"
 done
 for file in "${files[@]}"; do
     cmp "$made/clone-0/$file" "$made/clone-12345/$file"
