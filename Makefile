@@ -18,7 +18,7 @@ unexport VIRTUAL_ENV
 # Some images forbid Python to keep what it compiled; each job would compile all of PyTorch again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test faults rehearsal clotho cluster lint style types secrets format bench config wheel docs paintings experts networks small lock envs clean
+.PHONY: help setup demo test faults rehearsal clotho cluster container lint style types secrets format bench config wheel docs paintings experts networks small lock envs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z ]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -77,6 +77,9 @@ clotho: $(DEV) ## the same of config/clotho.yaml and config/projection.yaml alon
 
 cluster: $(DEV) ## the offline-RL study on a private SLURM, as root: pre-empted, timed out, cancelled
 	TRIPTYCH_CLUSTER=1 $(LONG) tests/cluster
+
+container: ## build the Dockerfile's image; a table and a picture in it, as root and another user, offline
+	bash tests/container/run.sh
 
 lint: style types secrets ## ruff, snakefmt, snakemake --lint, mypy, secrets, advisories (-j2)
 
