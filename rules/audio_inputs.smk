@@ -22,7 +22,7 @@ wildcard_constraints:
 rule audio_synthesise:
     """Make the demo's sound scenes, in the layouts of the real sources."""
     input:
-        scenes=shipped("workflow_scripts/triptych/demo/scenes/scenes.yaml"),
+        words=shipped("workflow_scripts/triptych/demo/scenes/words.yaml"),
     output:
         directory(SYNTHESISED),
     log:

@@ -2,29 +2,20 @@
 
 The leaks are those of the real data: recordings of Clotho and AudioCaps that are in WavCaps too,
 under the same id and with the same sound, and recordings that two splits of Clotho share.
-
-A third of the combinations of two sounds never occurs in training. Two fifths of these serve
-validation, the others evaluation and the challenge, so that a model chosen by validation has not
-been chosen by them.
 """
 
 import string
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import combinations, islice, product
-from typing import NamedTuple
+from itertools import islice
 
 import numpy as np
 import pandas as pd
 
-from triptych.demo.scenes.sounds import (
-    BACKGROUNDS,
-    CLASSES,
-    FOREGROUNDS,
-    RATE,
-    Scene,
-    keyed,
-)
+from triptych.demo.scenes.language import WORDS
+from triptych.demo.scenes.mixing import Scene
+from triptych.demo.scenes.plan import divide, scenes_to_find, training_scenes
+from triptych.demo.scenes.signals import RATE, keyed
 
 LABELLED = ("development", "validation", "evaluation")
 CLOTHO = (*LABELLED, "challenge")
@@ -42,9 +33,6 @@ SHARES = {"evaluation": 2, "validation": 1, "challenge": 0}
 LEAKED_VIDEOS = {"train": 4, "val": 2, "test": 2}
 """Clips of AudioCaps that are in WavCaps' AudioSet too."""
 LEAKED_PART = 0.5
-
-SINGLE, THEN = 0.2, 0.36
-"""Parts of the training scenes that hold one sound, and two foregrounds in turn."""
 
 _LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits + "-_"
 
@@ -74,8 +62,8 @@ class Clip:
     """One clip of one data set.
 
     split: or challenge, or part of WavCaps; key: what the sound is drawn by (equal scene, seconds
-    and key are the same sound); id: on Freesound, of a video, or WavCaps' own number; title: of a
-    clip of Clotho.
+    and key are the same sound); file_name: as in the source's tables; sound_id: on Freesound, or
+    WavCaps' own number; video_id: on YouTube.
     """
 
     dataset: str
@@ -83,20 +71,13 @@ class Clip:
     scene: Scene
     seconds: float
     key: tuple[int | str, ...]
-    id: str = ""
-    title: str = ""
-
-    @property
-    def file_name(self) -> str:
-        """The name in the source's tables."""
-        if self.dataset == "clotho":
-            return f"{self.title}.wav"
-        if self.dataset == "audiocaps":
-            return f"Y{self.id}.wav"
-        return f"{'Y' if self.split == 'AudioSet_SL' else ''}{self.id}.flac"
+    file_name: str = ""
+    sound_id: str = ""
+    video_id: str = ""
 
     @property
     def name(self) -> str:
+        """The clip's identifier throughout the study."""
         return f"{self.dataset}/{self.split}/{self.file_name}"
 
     @property
@@ -157,13 +138,19 @@ def catalogue(settings: Settings) -> Catalogue:
     _number(clips_made, seed)
     _share_between_splits(clips_made.clotho, shared)
     for clips in clips_made.clotho.values():
-        tags = [CLASSES[clip.scene.first]["tags"][0].capitalize() for clip in clips]
         clips[:] = [
-            replace(clip, title=f"{tag} {number}")
-            for number, (clip, tag) in enumerate(zip(clips, tags, strict=True), start=1)
+            replace(clip, file_name=f"{title(clip.scene, number)}.wav")
+            for number, clip in enumerate(clips)
         ]
     _leak(clips_made.clotho, clips_made.wavcaps["FreeSound"], LEAKED, seed)
     _leak(clips_made.audiocaps, clips_made.wavcaps["AudioSet_SL"], LEAKED_VIDEOS, seed)
+    for clips in clips_made.audiocaps.values():
+        clips[:] = [replace(clip, file_name=f"Y{clip.video_id}.wav") for clip in clips]
+    for part, clips in clips_made.wavcaps.items():
+        stems = [f"Y{c.video_id}" if part == "AudioSet_SL" else c.sound_id for c in clips]
+        clips[:] = [
+            replace(clip, file_name=f"{stem}.flac") for clip, stem in zip(clips, stems, strict=True)
+        ]
     return clips_made
 
 
@@ -192,17 +179,27 @@ def _apportioned(
 
 def _number(clips: Catalogue, seed: int) -> None:
     """Give every clip an id of its own: of Freesound, of WavCaps, or of a video."""
-    others = (clips.wavcaps[part] for part in ("FreeSound", "BBC_Sound_Effects", "SoundBible"))
-    numbered = [*clips.clotho.values(), *others]
+    from_freesound = [*clips.clotho.values(), clips.wavcaps["FreeSound"]]
+    numbered = [*from_freesound, clips.wavcaps["BBC_Sound_Effects"], clips.wavcaps["SoundBible"]]
+    numbers = iter(sound_ids(sum(map(len, numbered)), keyed("sound ids", seed)))
+    for members in numbered:
+        members[:] = [replace(clip, sound_id=next(numbers)) for clip in members]
     on_youtube = [*clips.audiocaps.values(), clips.wavcaps["AudioSet_SL"]]
-    numbers = keyed("sound ids", seed).choice(
-        np.arange(156, 400_000), sum(map(len, numbered)), replace=False
-    )
     letters = keyed("video ids", seed).integers(0, 64, (sum(map(len, on_youtube)), 11))
-    videos = ("".join(_LETTERS[letter] for letter in row) for row in letters)
-    for groups, ids in ((numbered, map(str, numbers)), (on_youtube, videos)):
-        for members in groups:
-            members[:] = [replace(clip, id=next(ids)) for clip in members]
+    videos = iter("".join(_LETTERS[letter] for letter in row) for row in letters)
+    for members in on_youtube:
+        members[:] = [replace(clip, video_id=next(videos)) for clip in members]
+
+
+def sound_ids(count: int, generator: np.random.Generator) -> list[str]:
+    """Freesound ids, all different."""
+    return list(map(str, generator.choice(np.arange(156, 400_000), count, replace=False)))
+
+
+def title(scene: Scene, number: int) -> str:
+    """A recording's name, different for each number."""
+    tag: str = WORDS["classes"][scene.first]["tags"][0]
+    return f"{tag.capitalize()} {number + 1}"
 
 
 def _share_between_splits(clotho: dict[str, list[Clip]], shared: Sequence[Scene]) -> None:
@@ -226,13 +223,13 @@ def _leak(
     for split, most in most_by_split.items():
         # the last of a split may be a file that is missing on purpose; what two splits share is
         # left to the splits: one clip of WavCaps an id
-        taken = {clip.id for clip in target[:place]}
-        known = [clip for clip in sources[split][:-1] if clip.id not in taken]
+        taken = {(clip.sound_id, clip.video_id) for clip in target[:place]}
+        known = [c for c in sources[split][:-1] if (c.sound_id, c.video_id) not in taken]
         count = min(max(1, round(most * scale)), len(known))
         chosen = keyed("leaks", seed, split).choice(len(known), count, replace=False)
         for i in sorted(chosen.tolist()):
-            own = target[place]
-            target[place] = replace(known[i], dataset=own.dataset, split=own.split)
+            new_place = {"dataset": target[place].dataset, "split": target[place].split}
+            target[place] = replace(known[i], **new_place, file_name=target[place].file_name)
             place += 1
 
 
@@ -252,76 +249,3 @@ def scene_table(clips_made: Catalogue) -> pd.DataFrame:
         for clip in clips
     ]
     return pd.DataFrame(rows)
-
-
-class Divided(NamedTuple):
-    """All scenes of two sounds: those of training, and those held out."""
-
-    training: list[Scene]
-    validation: list[Scene]
-    evaluation: list[Scene]
-
-
-def divide(seed: int) -> Divided:
-    """Hold out a third of the combinations, of two foregrounds in both orders."""
-    generator = keyed("held out", seed)
-    together = [[Scene("while", *pair)] for pair in product(BACKGROUNDS, FOREGROUNDS)]
-    in_turn = [
-        [Scene("then", first, second), Scene("then", second, first)]
-        for first, second in combinations(FOREGROUNDS, 2)
-    ]
-    divided = Divided([], [], [])
-    for groups in (together, in_turn):
-        for place, number in enumerate(generator.permutation(len(groups))):
-            part = 0 if place % 3 else 1 if place % 15 in (0, 6) else 2
-            divided[part].extend(groups[number])
-    return divided
-
-
-def training_scenes(
-    count: int, allowed: Sequence[Scene], generator: np.random.Generator
-) -> list[Scene]:
-    """Scenes to learn from: each kind goes through all of its combinations before it repeats."""
-    alone = [Scene("single", name) for name in (*BACKGROUNDS, *FOREGROUNDS)]
-    scenes = _cycle(alone, round(count * SINGLE), generator)
-    in_turn = [scene for scene in allowed if scene.relation == "then"]
-    scenes += _cycle(in_turn, round(count * THEN), generator)
-    together = [scene for scene in allowed if scene.relation == "while"]
-    scenes += _cycle(together, count - len(scenes), generator)
-    return [scenes[number] for number in generator.permutation(len(scenes))]
-
-
-def scenes_to_find(
-    count: int,
-    trained: Collection[Scene],
-    held_out: Sequence[Scene],
-    generator: np.random.Generator,
-    without: Collection[Scene] = (),
-) -> list[Scene]:
-    """Different scenes to be found, none in `without`: up to half of them held out.
-
-    Raises ValueError if there are not as many.
-    """
-    known, unseen = (
-        [scenes[number] for number in generator.permutation(len(scenes))]
-        for scenes in (
-            [scene for scene in dict.fromkeys(trained) if scene not in without],
-            [scene for scene in held_out if scene not in without],
-        )
-    )
-    new = unseen[: count // 2]
-    if count - len(new) > len(known):
-        raise ValueError(
-            f"there are only {len(new) + len(known)} different scenes, expected {count}: make the "
-            "split of audio.synthesis smaller, or its development split larger"
-        )
-    scenes = new + known[: count - len(new)]
-    return [scenes[number] for number in generator.permutation(len(scenes))]
-
-
-def _cycle(scenes: Sequence[Scene], count: int, generator: np.random.Generator) -> list[Scene]:
-    """All scenes in a random order, then all again in another one, `count` in total."""
-    cycled: list[Scene] = []
-    while len(cycled) < count:
-        cycled += [scenes[number] for number in generator.permutation(len(scenes))]
-    return cycled[:count]
