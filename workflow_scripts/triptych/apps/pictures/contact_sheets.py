@@ -48,8 +48,8 @@ class ContactSheets(Stylizer):
             raise InputError("there is no network to paint with; run make demo")
 
     def paint(self, item: Item) -> None:
-        """Write the sheet of a photograph, each picture PAINTING or `--size` pixels along its shorter
-        side. Raises InputError for a film, or a sheet that its format does not hold."""
+        """Write the sheet of a photograph, whose pictures have PAINTING or `--size` pixels along the
+        shorter side. Raises InputError for what is no photograph or doesn't fit the format."""
         side = self.options.size or PAINTING
         image = open_image(item.source, at_least=side, shorter=side)
         photograph, alpha = planes(image)
