@@ -48,7 +48,7 @@ class ContactSheets(Stylizer):
             raise InputError("there is no network to paint with; run make demo")
 
     def paint(self, item: Item) -> None:
-        """Write the sheet of a photograph, whose pictures have PAINTING or `--size` pixels along the
+        """Write a photograph's sheet, whose pictures have PAINTING or `--size` pixels along the
         shorter side. Raises InputError for what is no photograph or doesn't fit the format."""
         side = self.options.size or PAINTING
         image = open_image(item.source, at_least=side, shorter=side)
