@@ -8,6 +8,7 @@ import torch
 import trainings as small
 from stops import StopAfter
 
+from triptych.audio.training import trainer
 from triptych.core.stopping import Stopped
 from triptych.core.training_loop import DivergedError
 from triptych.rl.training.learner import Learner
@@ -18,13 +19,13 @@ from triptych.style.network.perceptual import PerceptualLoss
 
 def spoil_audio(monkeypatch, number, factor):
     """Multiply the loss of call `number` (from 0) and of all later ones."""
-    own, calls = small.audio.nt_xent, []
+    own, calls = trainer.nt_xent, []
 
     def spoiled(*given):
         calls.append(0)
         return own(*given) * (factor if len(calls) > number else 1.0)
 
-    monkeypatch.setattr(small.audio, "nt_xent", spoiled)
+    monkeypatch.setattr(trainer, "nt_xent", spoiled)
 
 
 def test_an_audio_training_names_the_step_and_keeps_the_state_before_it(

@@ -93,7 +93,7 @@ def test_broken_clips_are_listed_each_with_its_reason_and_the_others_kept(sandbo
 @pytest.fixture
 def model(sandbox, monkeypatch) -> Path:
     module = types.ModuleType("triptych.apps.sounds.search.embedder")
-    module.Embedder = PitchModel
+    module.load_embedder = lambda folder, device: PitchModel()
     monkeypatch.setitem(sys.modules, module.__name__, module)
     folder = sandbox.here / "model"
     folder.mkdir()

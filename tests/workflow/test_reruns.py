@@ -34,7 +34,7 @@ def finished(pretended, tmp_path):
 HARMLESS = {
     "core/files.py": ('"""Files that are either complete or absent."""', '"""Whole files."""'),
     "core/job_lock.py": ("BEAT = 5.0", "BEAT = 4.0"),
-    "core/progress.py": ("every: float = 20.0", "every: float = 10.0"),
+    "core/progress.py": ("EVERY_SECONDS = 20.0", "EVERY_SECONDS = 10.0"),
     "core/training_loop.py": ('logger.info("resuming at', 'logger.info("going on at'),
     "core/device.py": ('"""Return the device', '"""The device'),
     "rl/pruning/criteria/snip.py": ('COLOUR = "#009e73"', 'COLOUR = "#009e74"'),

@@ -101,23 +101,12 @@ def test_an_onnx_file_beside_a_checkpoint_of_another_kind_is_left(folder, tmp_pa
     torch.testing.assert_close(read_image("x.png"), expected, rtol=0, atol=1.01 / 255)
 
 
-@pytest.mark.parametrize("style", ["oil", "all"])
-def test_a_picture_needs_no_pytorch(folder, style):
+def test_a_picture_needs_no_pytorch(folder):
     code = "import sys; from triptych.cli import main; code = main(sys.argv[1:]); "
     code += "sys.exit(code or 'torch' in sys.modules)"
-    command = [
-        sys.executable,
-        "-c",
-        code,
-        "stylize",
-        "photo.png",
-        "--style",
-        style,
-        "-o",
-        f"{style}.jpg",
-    ]
-    assert subprocess.run(command, cwd=folder).returncode == 0
-    assert (folder / f"{style}.jpg").is_file()
+    given = ["stylize", "photo.png", "--style", "oil", "-o", "oil.jpg"]
+    assert subprocess.run([sys.executable, "-c", code, *given], cwd=folder).returncode == 0
+    assert (folder / "oil.jpg").is_file()
 
 
 def test_quiet_prints_results_and_errors_alone(folder, monkeypatch, capsys):
