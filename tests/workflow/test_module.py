@@ -24,7 +24,7 @@ def test_the_printed_module_makes_verifies_plans_and_publishes_everything(
     assert main(["verify", "triptych/results"]) == 0
     assert main(["plan"]) == 0
     said = capsys.readouterr().out
-    (total,) = [line for line in said.splitlines() if line.startswith("all ")]
+    (total,) = [line for line in said.splitlines() if line.startswith("total ")]
     assert "unknown" not in said and int(total.split()[1]) > 80
     names = publish(made.relative_to(study.root), tmp_path / "published", ["rl", "audio"])
     assert {"claims.csv", "tables/rl_scores.csv", "tables/audio_table1.csv"} <= set(names)
