@@ -198,14 +198,15 @@ def demo_runs() -> list[dict[str, str]]:
 
 def demo() -> str:
     """A row for each processor and instruction set that a demo was measured on."""
-    lines = ["| | minutes | first picture | first table | seconds of a core |"]
-    lines += ["| --- | ---: | ---: | ---: | ---: |"]
+    lines = ["| | minutes | first picture | first table | seconds of a core | measured |"]
+    lines += ["| --- | ---: | ---: | ---: | ---: | --- |"]
     for row in demo_runs():
         cells = [
             f"{row['cores']} cores of an {row['processor']}, {row['instructions']}",
             f"{_minutes(row)}",
             *(f"{row[f'first_{what}_seconds']} s" for what in ("picture", "table")),
             f"{int(row['core_seconds']):,}",
+            row["date"],
         ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)

@@ -49,9 +49,8 @@ resource_scopes:
 RETRIES = 0
 if workflow.is_main_process:
     RETRIES = max(2, getattr(workflow.execution_settings, "retries", 0))
-SECONDS = (
-    2  # minutes that a job of seconds asks a cluster for; a group asks for the sum
-)
+# Minutes that a job of seconds asks a cluster for; a group asks for the sum.
+SECONDS = 2
 TEMPLATES = "workflow_scripts/triptych/report/templates"
 GPU = 1 if config["device"] == "cuda" else 0
 # Limits, where neither a profile nor --resources, which replaces a profile's, has a number: a machine's

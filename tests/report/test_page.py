@@ -220,7 +220,7 @@ def test_a_document_shows_each_product_of_a_run_once_and_names_keys_of_the_confi
     known = {name: Item(kind, name, Markup(), None) for kind, name in named}
     config, films = shipped(scale, ROOT), ["results/a/plain/video.mp4"]
     known |= {film: Item("film", film, Markup(), None) for film in films}
-    values = {**config, "films": films, "missing": {"lake": "no answer"}, "made": set(made)}
+    values = {**config, "films": films, "missing": {"lake": "no answer"}}
     read = read_document(text, values, known)
     blocks = [block for section in read.sections for block in section.blocks if block.item]
     shown = Counter(block.item.title for block in blocks)

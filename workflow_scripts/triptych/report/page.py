@@ -101,7 +101,7 @@ def write_page(
     """Write the page of a run.
 
     files: the job's input. studies: facts of each. products: title and caption of each by its name.
-    films: titles by path. values: for the documents, beside `films` and `made`. criteria: rule and
+    films: titles by path. values: for the documents, beside `films`. criteria: rule and
     needs of each claim, by its id. provenance: folder of the jobs' records.
     """
     jobs = of_this_run(read_records(provenance), chain.from_iterable(files.values()))
@@ -112,7 +112,7 @@ def write_page(
     }
     items |= {film: film_item(film, title, by_name.get(film)) for film, title in films.items()}
     documents = {Path(file).stem: Path(file).read_text("utf-8") for file in files["documents"]}
-    known = {**values, "films": [*films], "made": set(shown)}
+    known = {**values, "films": [*films]}
     verdicts = read_frames(files["claims"])
     published = read_frames([file for file in files["stated"] if file.endswith("_claims.csv")])
     page = Page(

@@ -3,6 +3,7 @@
 import argparse
 import logging
 from collections.abc import Callable
+from copy import copy
 from math import ceil
 
 from PIL import Image
@@ -39,7 +40,8 @@ class ContactSheets(Stylizer):
         super().__init__(options)
         self._engines: dict[str, Stylizer] = {}
         for entry in catalogue():
-            one = argparse.Namespace(**{**vars(options), "style": entry.name})
+            one = copy(options)
+            one.style = entry.name
             try:
                 self._engines[entry.name.removesuffix("@shipped")] = engine(one)
             except (InputError, SafetensorError, OSError, ValueError, KeyError) as problem:
