@@ -6,7 +6,6 @@ between its back and its hollow face, and its foam is clusters of curling finger
 
 from dataclasses import dataclass
 
-import cv2
 import numpy as np
 
 from makers.paintings.canvas import Canvas, smooth_noise, smoothstep, unit_grid
@@ -258,9 +257,6 @@ def _claw(
 
 
 def _print(canvas: Canvas, generator: np.random.Generator) -> None:
-    """The grain of the block and of the paper."""
+    """The paper's fibres; no lines of the block, which a network would paint over every sky."""
     shape = round(canvas.height), round(canvas.width)
-    fibres = smooth_noise(generator, shape, 2)
-    grain = cv2.GaussianBlur(smooth_noise(generator, shape, 1.5), (0, 0), sigmaX=14, sigmaY=0.6)
-    grain = grain / grain.std()
-    canvas.lighten(3.0 * fibres + 4.5 * grain)
+    canvas.lighten(3.0 * smooth_noise(generator, shape, 2))

@@ -52,7 +52,7 @@ def prepared_stages() -> Found:
     for width in WIDTHS:
         for upsampling in ("nearest", "transposed"):
             torch.manual_seed(width)
-            network = TransformationNetwork(Architecture(width, upsampling, (0, 1), grain=3)).eval()
+            network = TransformationNetwork(Architecture(width, upsampling, (0, 1))).eval()
             for precision, dtype in DTYPES.items():
                 prepared = PreparedNetwork(network, precision)
                 stages = {f"exit {n}": stage for n, stage in enumerate(prepared.exit)}
@@ -81,7 +81,7 @@ def stage_error(stage: Stage, dtype: torch.dtype) -> tuple[float, float]:
 def style_training(width: int) -> None:
     """The loss of a network of Version 2 on a batch."""
     torch.manual_seed(0)
-    network = TransformationNetwork(Architecture(width, "nearest", (0,), grain=3))
+    network = TransformationNetwork(Architecture(width, "nearest", (0,)))
     losses = LossSettings(("relu3_2",), ("relu1_2", "relu4_2"), "relative", 0.3, 1.0, 0.3)
     backbone = load_backbone(backbone_file(), pooling="average")
     loss = PerceptualLoss(backbone, losses, [noise(3, 32, 32).sigmoid()])

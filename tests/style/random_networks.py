@@ -14,8 +14,7 @@ def network(
 ) -> TransformationNetwork:
     """Random weights, biases and affine parts; results of some 100 levels. Grain with a palette."""
     torch.manual_seed(1)
-    grain = 2 if palette else 0
-    shape = Architecture(width, upsampling, blocks, palette, grain, halved=halved)
+    shape = Architecture(width, upsampling, blocks, palette, halved=halved)
     made = TransformationNetwork(shape)
     with torch.no_grad():
         for parameter in made.parameters():

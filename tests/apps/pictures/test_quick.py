@@ -31,7 +31,7 @@ def folder(tmp_path_factory) -> Path:
     networks = folder / catalogue.SHIPPED
     networks.mkdir(parents=True)
     torch.manual_seed(0)
-    shape = Architecture(4, "nearest", (0, 1), palette=True, grain=2, styles=2, halved=True)
+    shape = Architecture(4, "nearest", (0, 1), palette=True, styles=2, halved=True)
     network = TransformationNetwork(shape)
     for value in network.of_styles().values():
         value.data += 0.3 * torch.randn_like(value)

@@ -162,6 +162,12 @@ def _bodies(size: int, random: np.random.Generator) -> Picture:
     return image
 
 
+def _sky(size: int, random: np.random.Generator) -> Picture:
+    """Faint clouds before a soft ground, where a network's regular patterns would show."""
+    clouds = random.uniform(0, 0.06) * _noise((size, size), random, 2.4)[..., None]
+    return _graded(size, random, _colours(random, 2)) + clouds
+
+
 KINDS = {
     "leaves": _leaves,
     "landscape": _landscape,
@@ -169,6 +175,7 @@ KINDS = {
     "cells": _cells,
     "spectrum": _spectrum,
     "bodies": _bodies,
+    "sky": _sky,
 }
 
 

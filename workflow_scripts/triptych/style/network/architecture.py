@@ -21,24 +21,23 @@ class Architecture:
     `width` is the channels of the first layer; the others are 2 and 4 times as many. `upsampling`
     is the paper's transposed convolution 3x3 of stride 2 or, as in pytorch/examples, nearest
     neighbours x2 and a 3x3 convolution. `blocks` says of each residual block how often its branch
-    halves the size and doubles it again, which none of the paper's does. `palette` and `grain`
-    (channels): see Palette and Grain. A `halved` network has no layer at full size, which takes a
-    third of the time: its first one halves, and its last one makes four pixels of each place. A
-    network of several `styles` is conditional (Dumoulin, Shlens and Kudlur 2017): they share the
-    convolutions, and each has scales and shifts of the norms, and a palette, of its own.
+    halves the size and doubles it again, which none of the paper's does. `palette`: see Palette. A
+    `halved` network has no layer at full size, which takes a third of the time: its first one
+    halves, and its last one makes four pixels of each place. A network of several `styles` is
+    conditional (Dumoulin, Shlens and Kudlur 2017): they share the convolutions, and each has scales
+    and shifts of the norms, and a palette, of its own.
     """
 
     width: int = 32
     upsampling: Upsampling = "transposed"
     blocks: tuple[int, ...] = (0,) * 5
     palette: bool = False
-    grain: int = 0
     styles: int = 1
     halved: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "blocks", tuple(self.blocks))  # a file or a config has a list
-        if min(self.width, self.styles) < 1 or min(self.grain, *self.blocks, 0) < 0:
+        if min(self.width, self.styles) < 1 or min(*self.blocks, 0) < 0:
             raise InputError(f"{self}; expected width and styles of at least 1, the others of 0")
 
     @property

@@ -157,7 +157,6 @@ class PreparedNetwork:
             [_stage(convolution, norm, dtype) for convolution, norm in part] for part in parts
         )
         self.last = _last(network.deconv3, network.palette, dtype)
-        self._with_grain = network.with_grain
         self._offset = None if network.palette is None else network.palette.offset
 
     def __call__(self, images: Tensor) -> Tensor:
@@ -165,8 +164,7 @@ class PreparedNetwork:
         kind = at_least_float32(self.dtype)
         with torch.no_grad(), exact_convolutions(self.precision):
             images = padded_to_multiple(images, self.architecture).to(self.device, kind)
-            x = self._with_grain(images) * FULL
-            x = x.to(self.dtype, memory_format=torch.channels_last)
+            x = (images * FULL).to(self.dtype, memory_format=torch.channels_last)
             for stage in self.entry:
                 x = stage.applied(x).relu_()
             for *inner, last in self.blocks:

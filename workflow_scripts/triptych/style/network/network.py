@@ -14,7 +14,6 @@ from torch.nn import functional
 from triptych.core.errors import InputError
 from triptych.style.data.colours import square_root
 from triptych.style.network.architecture import Architecture
-from triptych.style.network.grain import Grain
 
 FULL = 255.0
 """Images are 0 to 255 inside the network, as in the published checkpoints."""
@@ -205,13 +204,11 @@ class TransformationNetwork(nn.Module):
         self.architecture = architecture = architecture or Architecture()
         narrow, styles = architecture.width, architecture.styles
         middle, wide = 2 * narrow, 4 * narrow
-        self.grain = Grain(architecture.grain) if architecture.grain else None
-        inputs = 3 + architecture.grain
         if architecture.halved:
-            self.conv1 = ReflectedConvolution(inputs, middle, 7, 2)
+            self.conv1 = ReflectedConvolution(3, middle, 7, 2)
             self.in1 = InstanceNorm(middle, styles)
         else:
-            self.conv1 = ReflectedConvolution(inputs, narrow, 9)
+            self.conv1 = ReflectedConvolution(3, narrow, 9)
             self.in1 = InstanceNorm(narrow, styles)
             self.conv2 = ReflectedConvolution(narrow, middle, 3, 2)
             self.in2 = InstanceNorm(middle, styles)
@@ -247,14 +244,13 @@ class TransformationNetwork(nn.Module):
     def blocks(self) -> list[ResidualBlock]:
         return [self.get_submodule(name) for name in self._blocks]  # type: ignore[misc]
 
-    def forward(self, images: Tensor, corners: Tensor | None = None) -> Tensor:
+    def forward(self, images: Tensor) -> Tensor:
         """Stylised images of the shape of `images`, [N, 3, H, W] in [0, 1]; not clamped.
 
-        corners: where in the grain each image lies, [N, 2]; all at its beginning if not given.
         Raises InputError for less than `Architecture.smallest` pixels a side.
         """
         height, width = images.shape[-2:]
-        x = self.with_grain(padded_to_multiple(images, self.architecture), corners) * FULL
+        x = padded_to_multiple(images, self.architecture) * FULL
         for narrowing, norm in self.entry:
             x = functional.relu(norm(narrowing(x)))
         for block in self.blocks:
@@ -264,14 +260,6 @@ class TransformationNetwork(nn.Module):
         x = self.deconv3(x)
         x = x / FULL if self.palette is None else self.palette(x)
         return x[..., :height, :width]
-
-    def with_grain(self, images: Tensor, corners: Tensor | None = None) -> Tensor:
-        """Input of the first layer, [N, 3 + grain, H, W], at the `corners` as in `forward`."""
-        if self.grain is None:
-            return images
-        if corners is None:
-            corners = torch.zeros(1, 2, device=images.device)
-        return torch.cat([images, self.grain(images, corners).to(images)], 1)
 
     def of_styles(self) -> dict[str, Tensor]:
         """Parameters of each style, by name: [S, ...], or [...] where there is but one."""
@@ -304,9 +292,9 @@ class Styled:
             for name, value in network.of_styles().items()
         }
 
-    def __call__(self, images: Tensor, corners: Tensor | None = None) -> Tensor:
+    def __call__(self, images: Tensor) -> Tensor:
         """Stylised images, [N, 3, H, W]; not clamped."""
-        return torch.func.functional_call(self._network, self._tensors, (images, corners))
+        return torch.func.functional_call(self._network, self._tensors, (images,))
 
     def alone(self) -> TransformationNetwork:
         """A network of this mixture [S] alone, for inference."""

@@ -16,8 +16,9 @@ from torch.nn import functional
 from triptych.style.data.backbone import Backbone
 from triptych.style.data.colours import Colours, colours_of, recoloured
 from triptych.style.losses import Scaling, content_term, position_gram, style_term, total_variation
+from triptych.style.network.regularity import regular_share
 
-TERMS = ("content", "style", "total_variation", "gamut", "tone")
+TERMS = ("content", "style", "total_variation", "gamut", "tone", "regularity")
 
 OVERSHOOT = 0.1
 """Share of what lies outside [0, 1] that the backbone still sees, so that its gradient lives."""
@@ -27,6 +28,9 @@ EVEN = 0.6
 
 PATCH = 16
 """Pixels a side of the squares whose mean colours are compared."""
+
+BY_CHANCE = 0.02
+"""Share of a window's detail that noise has in peaks of its spectrum."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,9 @@ class LossSettings:
     content term by the variance of its target. With a `gamut_weight` the backbone sees images cut
     to [0, 1], and the mean square of what lies outside is a term. With a `tone_weight` so is the
     mean square by which the colours of patches differ from the photograph's in the painting's
-    colours: deep layers alone tell a bright even sky from a dark one hardly at all.
+    colours: deep layers alone tell a bright even sky from a dark one hardly at all. With a
+    `regularity_weight` so is the mean share of detail in regular patterns (`regular_share`) beyond
+    the photograph's own.
     """
 
     content_layers: Sequence[str]
@@ -50,6 +56,7 @@ class LossSettings:
     total_variation_weight: float
     gamut_weight: float = 0.0
     tone_weight: float = 0.0
+    regularity_weight: float = 0.0
 
 
 class PerceptualLoss:
@@ -72,7 +79,7 @@ class PerceptualLoss:
     def terms(
         self, images: Tensor, stylised: Tensor, styles: Tensor | None = None
     ) -> dict[str, Tensor]:
-        """Weighted content, style, total variation; gamut and tone if they have a weight: scalars.
+        """Weighted content, style, total variation; the others if they have a weight: scalars.
 
         images: what `stylised` [N, 3, H, W] has the content of. styles: the number of each image's
         style, [N]; the first of all if not given.
@@ -85,6 +92,10 @@ class PerceptualLoss:
             apart = stylised.float() - self._copies(images, styles)
             of_patches = functional.avg_pool2d(apart, PATCH).square().mean()
             terms["tone"] = settings.tone_weight * of_patches
+        if settings.regularity_weight:
+            own = regular_share(images) + BY_CHANCE
+            beyond = functional.relu(regular_share(stylised) - own).mean()
+            terms["regularity"] = settings.regularity_weight * beyond
         if settings.gamut_weight:
             inside = stylised.clamp(0, 1)
             outside = stylised - inside

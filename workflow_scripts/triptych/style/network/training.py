@@ -1,7 +1,7 @@
 """Train a transformation network for one painting or for several, resumably.
 
-Nothing is drawn from a running stream: a batch's images, crops, flips and noise are functions of
-the seed and the batch's number, so a resumed run sees what an unbroken one would have seen.
+Nothing is drawn from a running stream: a batch's images, crops and flips are functions of the
+seed and the batch's number, so a resumed run sees what an unbroken one would have seen.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from triptych.core.checkpoint import Checkpoint
-from triptych.core.device import keyed_generator, training_precision
+from triptych.core.device import training_precision
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path, clear_partial
 from triptych.core.memory import OomRetry, keep_freed_memory
@@ -24,7 +24,6 @@ from triptych.core.stopping import Stop
 from triptych.core.training_loop import LoopSettings, TrainingLoop, all_finite, exploded
 from triptych.style.data.images import resize_to, to_bytes, write_image
 from triptych.style.data.shards import Shards
-from triptych.style.network.grain import REACH
 from triptych.style.network.network import TransformationNetwork
 from triptych.style.network.perceptual import TERMS, PerceptualLoss
 from triptych.style.network.training_data import (
@@ -44,8 +43,6 @@ NORM_RATE_FACTOR = 6.0
 """Factor of the learning rate for the norms of each style of a conditional network."""
 
 ADVICE = "Lower style.training.schedule.size or style.network.width, or train in bf16."
-
-CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True)
@@ -165,11 +162,7 @@ class TrainingRun:
         self._styles = styles if styles is None else styles.to(self._device)
         for group in self._adam.param_groups:
             group["lr"] = learning_rate(self.done, self._settings) * group["times"]
-        generator = keyed_generator(CPU, "corners", self._settings.seed, self.done)
-        corners = torch.randint(REACH, (self._settings.batch, 2), generator=generator)
-        values = self._portion.run(
-            lambda size: self._gradients(images, self._styles, corners, size)
-        )
+        values = self._portion.run(lambda size: self._gradients(images, self._styles, size))
         if self._settings.gradient_norm:
             self._scaler.unscale_(self._adam)
             weights = self._network.parameters()
@@ -180,9 +173,7 @@ class TrainingRun:
 
         self.done += 1
 
-    def _gradients(
-        self, images: Tensor, styles: Tensor | None, corners: Tensor, size: int
-    ) -> Tensor:
+    def _gradients(self, images: Tensor, styles: Tensor | None, size: int) -> Tensor:
         self._adam.zero_grad()
         values = torch.zeros(len(TERMS), device=self._device)
         for first in range(0, len(images), size):
@@ -193,7 +184,7 @@ class TrainingRun:
                 network = (
                     self._network if part_styles is None else self._network.of_each(part_styles)
                 )
-                stylised = network(photographs, corners[part])
+                stylised = network(photographs)
                 if self.done < self._settings.warm_up:
                     terms = {
                         "content": WARM_UP_WEIGHT
