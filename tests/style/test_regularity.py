@@ -28,7 +28,7 @@ def test_of_noise_it_is_what_exponential_energies_have_beyond_the_peak():
     found = regular_share(noise(12, 3, 5 * SIDE, 5 * SIDE))
     assert found.shape[0] == 12
     # Coefficients of a ring are few, and so their own mean stays below a peak of theirs.
-    assert 0.8 * expected < float(found.mean()) < 1.05 * expected < BY_CHANCE * 2
+    assert 0.8 * expected < float(found.mean()) < expected < BY_CHANCE
 
 
 @pytest.mark.parametrize("turn", [0.0, 0.7, math.pi / 2])
@@ -37,7 +37,7 @@ def test_of_a_plane_wave_in_any_direction_it_is_nearly_all(period, turn):
     y, x = torch.meshgrid(torch.arange(200.0), torch.arange(150.0), indexing="ij")
     wave = (2 * math.pi / period * (y * math.cos(turn) + x * math.sin(turn))).sin()
     images = 0.5 + 0.1 * wave + 0.001 * noise(1, 3, 200, 150)
-    assert regular_share(images).min() > 0.8
+    assert regular_share(images).min() > 0.75
     assert regular_share(images[..., :40, :40]).min() > 0.5  # less than a window
 
 
@@ -45,7 +45,7 @@ def test_a_flat_picture_has_nothing_regular_and_a_finite_gradient():
     images = torch.full((1, 3, SIDE, SIDE), 0.3, requires_grad=True)
     share = regular_share(images).sum()
     share.backward()
-    assert share < 1e-4 and images.grad is not None and images.grad.isfinite().all()
+    assert share < 1e-3 and images.grad is not None and images.grad.isfinite().all()
 
 
 def test_the_loss_counts_what_the_photograph_has_not():

@@ -29,7 +29,7 @@ EVEN = 0.6
 PATCH = 16
 """Pixels a side of the squares whose mean colours are compared."""
 
-BY_CHANCE = 0.02
+BY_CHANCE = 0.03
 """Share of a window's detail that noise has in peaks of its spectrum."""
 
 
