@@ -1,6 +1,7 @@
 """The share of regular patterns: of noise by its integral, of plane waves all; what is shipped."""
 
 import math
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -81,7 +82,7 @@ def in_peaks(picture):
     radius = np.hypot(turns[:, None], turns)
     edges = np.linspace(1 / 40, 0.5, 46)
     whole = peaks = 0.0
-    for low, high in zip(edges, edges[1:], strict=False):
+    for low, high in pairwise(edges):
         ring = power[(radius >= low) & (radius < high)]
         whole, peaks = whole + ring.sum(), peaks + ring[ring > 50 * np.median(ring)].sum()
     return peaks / whole

@@ -36,7 +36,7 @@ def regular_share(images: Tensor) -> Tensor:
     """Share of the detail at periods of 2 to LONGEST pixels that stands in peaks of the spectrum.
 
     Detail is the energy of the image's slope, so that a fine mesh counts beside soft shadows.
-    images: [N, 3, H, W] in [0, 1] -> [N, windows], of Hann windows of SIDE pixels, half a side apart
+    images: [N, 3, H, W] in [0, 1] -> [N, windows]: Hann windows of SIDE pixels, half a side apart
     """
     grey = luma(images.float())
     side = min(SIDE, *grey.shape[-2:])
