@@ -42,6 +42,7 @@ def measured(**values):
             {"pruning": {"variants": ITERATED}} | measured(pruning="iterated"),
             "rl.mask_statistics.runs make no mask of 95% (rl.shown_sparsity)",
         ),
+        ({"latency": {"task": "ant"}}, "not in rl.tasks; write rl: {latency: {task: hopper}}"),
         (measured(max_transitions=100), "rl.mask_statistics.runs.paper has max_transitions"),
     ],
 )

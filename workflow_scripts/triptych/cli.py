@@ -37,6 +37,8 @@ GROUPS = {
     "check": ("doctor", "verify"),
 }
 """Commands by what people want; the help lists them so."""
+CUTOFF = 0.7
+"""Least similarity of a name that is suggested: --limit is not --like (0.62)."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -98,22 +100,30 @@ class _Printable:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that refuses unknown options in its command's name, with what may be meant."""
+    """A parser that refuses unknown names in its command's name, with what may be meant."""
 
-    def __init__(self, *arguments: Any, **settings: Any) -> None:
-        super().__init__(*arguments, **settings)
-        self.suggest_on_error = True  # of commands and choices, from Python 3.14 on
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            error.message += _meant([str(value)], list(map(str, action.choices or ())))
+            raise
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         options, unknown = super().parse_known_args(args, namespace)
         if unknown:
             known = re.findall(r"--[\w-]+", self.format_usage())
-            near = [get_close_matches(text.partition("=")[0], known, 1) for text in unknown]
-            meant = "".join(
-                f"; maybe you meant {option}?" for options in near for option in options
-            )
+            meant = _meant([text.partition("=")[0] for text in unknown], known)
+            if not any(text.startswith("-") for text in unknown):
+                meant = "; a TEXT of several words, or a name with spaces, needs quotation marks"
             self.error(f"unrecognized arguments: {' '.join(unknown)}{meant}")
         return options, unknown
+
+
+def _meant(given: Sequence[str], known: Sequence[str]) -> str:
+    """The end of a message: the names that resemble those given."""
+    near = [name for text in given for name in get_close_matches(text, known, 1, CUTOFF)]
+    return "".join(f"; maybe you meant {name}?" for name in near)
 
 
 def _parser() -> argparse.ArgumentParser:

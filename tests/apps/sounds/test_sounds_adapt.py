@@ -1,6 +1,7 @@
 """`triptych adapt`: what learns, what stays, and what is told of it."""
 
 import json
+import shlex
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -333,3 +334,13 @@ def test_a_result_that_is_there_is_not_overwritten(place, capsys):
     assert main(["adapt", *arguments, "-o", str(place / "unbroken")]) == 2
     assert "unbroken exists" in capsys.readouterr().err
     assert files(place / "unbroken") == before
+
+
+def test_the_command_that_follows_may_be_pasted(place, monkeypatch, capsys):
+    scores = pd.read_csv(place / "unbroken" / "scores.csv")
+    monkeypatch.setattr("triptych.apps.sounds.adapting.adapting.adapt", lambda *_, **__: scores)
+    folder, to = str(place / "sounds"), str(place / "my model")
+    assert main(["adapt", str(place / "pairs.csv"), folder, "-o", to]) == 0
+    *_, line = capsys.readouterr().out.splitlines()
+    printed = shlex.split(line.removeprefix(f"{to}: "))
+    assert printed == ["triptych", "index", folder, "--model", to, "--rebuild"]

@@ -98,13 +98,21 @@ def test_what_is_no_named_kind_is_probed_and_what_is_not_read_is_counted(folder,
     (folder / "sphere.dat").write_bytes(head.ljust(1024) + bytes(32_000))
     (folder / "random").write_bytes(np.random.default_rng(0).bytes(50_000))
     np.save(folder / "array.npy", samples)
+    for name in (NAME, "i.npz", "i.text/text.onnx", "i.text/a.json", "model/model.safetensors"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).touch()  # our own files
+    (folder / "model/scores.csv").touch()
     own = ["UPPER.MP3", "a low one.wav", "deep/er/high.flac", "middle.ogg"]
     assert sound_files(folder) == sorted([*own, "film.vob", "a program stream", "sphere.dat"])
     assert "3 files are not read as sound" in caplog.text and "1 .npy (array.npy)" in caplog.text
+    (folder / "random").unlink()
+    (folder / "array.npy").unlink()
+    sound_files(folder)
+    assert "1 file is not read as sound: 1 .txt (notes.txt)" in caplog.text
     for number in range(5):
         (folder / "deep" / f"{number}.TXT").write_text("no sound")
     sound_files(folder)
-    assert "6 .txt (deep/0.TXT, deep/1.TXT, deep/2.TXT, ...);" in caplog.text
+    assert "6 .txt (deep/0.TXT, deep/1.TXT, deep/2.TXT, ...)" in caplog.text
 
 
 def test_one_damaged_file_ends_nothing(folder):

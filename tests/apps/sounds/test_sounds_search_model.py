@@ -89,7 +89,9 @@ def test_the_text_side_beside_an_index_says_what_pytorch_says(kind, tmp_path):
 
     torch.manual_seed(0)
     model = Model().eval()
+    (tmp_path / "i.text" / "earlier").mkdir(parents=True)
     write_text_side(model, "abc", tmp_path / "i.text")
+    assert not (tmp_path / "i.text" / "earlier").exists()
     assert digest_of_model(tmp_path / "i.text") == "abc"
     assert not list(tmp_path.glob(".partial*"))
     sounds = np.random.default_rng(0).standard_normal((200, 16)).astype(np.float32)

@@ -50,6 +50,11 @@ class Workflow:
     def _timed_run(self) -> Run:
         """The measured run whose speed is taken."""
         latency = self.config["latency"]
+        if latency["task"] not in self.tasks:
+            raise ConfigError(
+                f"config: rl.latency.task is {latency['task']}, which is not in rl.tasks; "
+                f"write rl: {{latency: {{task: {self.tasks[0]}}}}}"
+            )
         runs = self.measured(
             task=latency["task"],
             method=latency["method"],
@@ -59,7 +64,7 @@ class Workflow:
         if not runs:
             raise ConfigError(
                 f"config: rl.latency asks for {latency['method']} at {latency['sparsity']}% on "
-                f"{latency['task']}; rl.tasks and rl.mask_statistics make no such mask"
+                f"{latency['task']}; rl.mask_statistics makes no such mask"
             )
         return runs[0]
 

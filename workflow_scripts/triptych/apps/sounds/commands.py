@@ -3,6 +3,7 @@
 import argparse
 import json
 import logging
+import shlex
 import sys
 from collections.abc import Sequence
 from functools import cache
@@ -143,18 +144,20 @@ def _add_search(commands: Any) -> Any:
         "--queries", type=Path, metavar="FILE", help="text file of TEXTs, one a line"
     )
     query.add_argument("--like", type=Path, metavar="FILE", help="sound file to compare with")
-    for flags, name, default, what in (
-        (["-n"], "count", 10, "number of hits of a query"),
-        (["--per-file"], "per_file", 3, "number of segments of a file that may be hits"),
-    ):
-        search.add_argument(
-            *flags,
-            type=positive,
-            default=default,
-            metavar="N",
-            dest=name,
-            help=f"{what} (default: %(default)s)",
-        )
+    search.add_argument(
+        "-n",
+        type=positive,
+        default=10,
+        metavar="N",
+        dest="count",
+        help="number of hits of a query (default: %(default)s)",
+    )
+    search.add_argument(
+        "--per-file",
+        type=positive,
+        metavar="N",
+        help="number of segments of a file that may be hits (default: 3)",
+    )
     form = search.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the hits as JSON")
     form.add_argument("--csv", action="store_true", help="print the hits as a CSV table")
@@ -214,7 +217,7 @@ def _updated(options: argparse.Namespace, folder: Path, path: Path, paths: Seque
         segment_seconds,
         text_folder,
     )
-    from triptych.core.stopping import StopRequest
+    from triptych.core.stopping import listening
 
     earlier = None if options.rebuild or not path.exists() else read_index(path)
     if earlier and earlier.root != folder and earlier.root.is_dir():
@@ -225,16 +228,19 @@ def _updated(options: argparse.Namespace, folder: Path, path: Path, paths: Seque
     if not options.quiet and (warning := caution(model)):
         print(warning, file=sys.stderr)
     embedder = cache(lambda: _embedder(model, chosen_device(options).type))
-    request = StopRequest()
-    index, update = update_index(
-        folder,
-        earlier,
-        (str(model), sha256, segment_seconds(model)),
-        embedder,
-        lambda current: write_index(current, path),
-        stop=lambda: request.reason,
-        paths=paths,
-    )
+    with listening() as request:
+        index, update = update_index(
+            folder,
+            earlier,
+            (str(model), sha256, segment_seconds(model)),
+            embedder,
+            lambda current: write_index(current, path),
+            stop=lambda: request.reason,
+            paths=paths,
+        )
+    if not update.stopped and digest_of_model(text_folder(path)) != sha256:
+        logger.info("writing the model's text side, once an index")
+        embedder().write_text(sha256, text_folder(path))
     for entry in index.problems:
         before = "kept as it was indexed" if entry.sha256 else "indexed in part"
         what = f"{before if len(entry.embeddings) else 'skipped'} {entry.path}"
@@ -249,13 +255,12 @@ def _updated(options: argparse.Namespace, folder: Path, path: Path, paths: Seque
     if update.stopped:
         print(f"stopped by {update.stopped}; run it again to resume", file=sys.stderr)
         return 130
-    if digest_of_model(text_folder(path)) != sha256:
-        embedder().write_text(sha256, text_folder(path))
     return 2 if index.problems else 0
 
 
 def _search(options: argparse.Namespace) -> int:
     from triptych.apps.sounds.search.query import (
+        PER_FILE,
         Searcher,
         as_csv,
         as_records,
@@ -293,7 +298,7 @@ def _search(options: argparse.Namespace) -> int:
         queries = {text: searcher.text(text) for text in texts}
         for doubt in filter(None, map(searcher.doubt, queries)):
             print(doubt, file=sys.stderr)
-    index, each = searcher.index, options.per_file
+    index, each = searcher.index, options.per_file or PER_FILE
     found = {text: best_hits(index, query, options.count, each) for text, query in queries.items()}
     if options.labels:
         print(f"{options.labels}: labels of {write_labels(index, found, options.labels)} files")
@@ -302,8 +307,8 @@ def _search(options: argparse.Namespace) -> int:
     else:
         heads = [f"{printable(text)}\n" if options.queries else "" for text in found]
         print("\n\n".join(map("".join, zip(heads, map(table, found.values()), strict=True))))
-    limited = dict.fromkeys(line for hits in found.values() for line in partly_shown(hits, each))
-    for line in limited:
+    shown = () if options.per_file else found.values()
+    for line in dict.fromkeys(line for hits in shown for line in partly_shown(hits)):
         print(f"{line}; --per-file and -n give more", file=sys.stderr)
     return 0
 
@@ -331,7 +336,7 @@ def _model_for(index: "Index | None", model: Path | None) -> tuple[Path, str]:
     folder = Path(index.model) if index and model is None else _named_model(model)
     if index is None:
         return checked_model(folder)
-    if not folder.is_dir():
+    if model is None and not folder.is_dir():
         raise InputError(f"the index was made by the model in {folder}, which is gone: {REINDEX}")
     folder, sha256 = checked_model(folder)
     if sha256 != index.model_sha256:
@@ -381,5 +386,6 @@ def _adapt(options: argparse.Namespace) -> int:
         return 130
     print(as_text(scores))
     print(verdict(scores))
-    print(f"{to}: triptych index FOLDER --model {to} --rebuild")
+    index = ("triptych", "index", str(options.folder), "--model", str(to), "--rebuild")
+    print(f"{to}: {shlex.join(index)}")
     return 0

@@ -25,7 +25,7 @@ from triptych.audio.models.retrieval import load_model, save_model, unit_vectors
 from triptych.core.device import choose_device, training_precision
 from triptych.core.download import DownloadError, download
 from triptych.core.errors import InputError
-from triptych.core.files import atomic_path, partial_prefix
+from triptych.core.files import atomic_path, partial_prefix, remove_partial
 from triptych.core.packages import sources, writable_cache
 
 if TYPE_CHECKING:
@@ -141,6 +141,7 @@ def write_side(
     network: token ids and mask, both [N, tokens], to unit vectors; quantised: to 8 bits
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
+    remove_partial(folder)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=partial_prefix(folder)) as temporary:
         written = Path(temporary) / folder.name
         written.mkdir()
@@ -152,7 +153,7 @@ def write_side(
 
             quantise(written / NETWORK)
         if folder.exists():
-            shutil.rmtree(folder)
+            folder.rename(written.with_name("earlier"))  # whoever ends this leaves no half of it
         written.rename(folder)
 
 

@@ -123,8 +123,8 @@ def read_index(path: str | os.PathLike[str]) -> Index:
         raise
     except Exception as error:  # numpy and zipfile raise many kinds for a damaged file
         raise InputError(
-            f"{source} is not an index that this version of triptych index wrote, or is damaged "
-            f"({error}): run triptych index FOLDER --rebuild"
+            f"{source} is not an index that this version of triptych index wrote, or is damaged: "
+            "run triptych index FOLDER --rebuild"
         ) from error
 
 

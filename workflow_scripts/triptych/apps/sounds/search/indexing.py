@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from triptych.apps.sounds.search.index import Entry, Index
+from triptych.apps.sounds.search.index import NAME, Entry, Index
+from triptych.apps.sounds.search.trained import NETWORK, WEIGHTS
 from triptych.audio.data.decoding import (
     BARE,
     SAMPLE_RATE,
@@ -82,13 +83,14 @@ def sound_files(folder: Path, unread: list[str] | None = None) -> list[str]:
         folders[:] = sorted(
             visible, key=lambda name: (os.path.islink(os.path.join(where, name)), name)
         )
+        own = _own_files(folders, names)
         for name in names:
             path = Path(where, name)
             if is_hidden(Path(name)):
                 continue
             if _is_sound(path):
                 paths.append(path.relative_to(folder).as_posix())
-            else:
+            elif name not in own:
                 kind = path.suffix.lower() or "without a suffix"
                 others.setdefault(kind, []).append(printable(path.relative_to(folder).as_posix()))
     if others:
@@ -96,8 +98,19 @@ def sound_files(folder: Path, unread: list[str] | None = None) -> list[str]:
             f"{len(paths)} {kind} ({', '.join([*sorted(paths)[:NAMED], '...'][: len(paths)])})"
             for kind, paths in sorted(others.items(), key=lambda one: (-len(one[1]), one[0]))
         )
-        logger.info("%d files are not read as sound: %s", sum(map(len, others.values())), kinds)
+        count = sum(map(len, others.values()))
+        files = "1 file is" if count == 1 else f"{count} files are"
+        logger.info("%s not read as sound: %s", files, kinds)
     return sorted(paths)
+
+
+def _own_files(folders: Sequence[str], names: Sequence[str]) -> set[str]:
+    """The files of a folder that index and adapt write: indices, and all beside a text side's
+    network or a model's weights. folders, names: what lies in it."""
+    if not {NETWORK, WEIGHTS}.isdisjoint(names):
+        return set(names)
+    sides = (name for name in folders if name.endswith(".text"))
+    return {NAME, *(name.removesuffix(".text") + ".npz" for name in sides)}
 
 
 def _is_sound(path: Path) -> bool:

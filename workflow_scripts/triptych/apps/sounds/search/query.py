@@ -105,22 +105,29 @@ def partly_shown(hits: Sequence[Hit], each: int = PER_FILE) -> list[str]:
     ]
 
 
-FIELDS = ("rank", "score", "file", "start", "end")
-
-
 def as_records(found: Mapping[str, Sequence[Hit]]) -> list[dict[str, object]]:
     """Hits by query for other programs: query, rank, score, file, start and end (seconds)."""
     return [
-        {"query": query, **{name: getattr(hit, name) for name in FIELDS}}
+        {
+            "query": query,
+            "rank": hit.rank,
+            "score": round(hit.score, 4),
+            "file": hit.file,
+            "start": round(hit.start, 3),
+            "end": round(hit.end, 3),
+        }
         for query, hits in found.items()
         for hit in hits
     ]
 
 
+FIELDS = ("query", "rank", "score", "file", "start", "end")
+
+
 def as_csv(found: Mapping[str, Sequence[Hit]]) -> str:
     """`as_records` as a CSV table; bytes of names that are no text are escaped."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, ("query", *FIELDS), lineterminator="\n")
+    writer = csv.DictWriter(text, FIELDS, lineterminator="\n")
     writer.writeheader()
     writer.writerows(as_records(found))
     return text.getvalue().rstrip("\n").encode(errors="backslashreplace").decode()
@@ -151,6 +158,8 @@ def read_queries(path: Path) -> list[str]:
     """The queries of a text file, one a line. Raises InputError for none."""
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except FileNotFoundError as error:
+        raise InputError(f"--queries {path}: there is no such file") from error
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"--queries {path}: {error}") from error
     if not (queries := [line.strip() for line in lines if line.strip()]):
@@ -175,7 +184,11 @@ class Searcher:
         """place: the index, or the folder that it lies in. Raises InputError."""
         self.path = index_path(place)
         if not self.path.exists():
-            raise InputError(f"there is no index {self.path}: make one with triptych index FOLDER")
+            others = list(place.glob("*.npz"))
+            other = f"give --index {others[0]}, or " if len(others) == 1 else ""
+            raise InputError(
+                f"there is no index {self.path}: {other}make one with triptych index FOLDER"
+            )
         self.index = read_index(self.path)
         self.caution = caution(Path(self.index.model))
 

@@ -30,14 +30,15 @@ _HOW = (
     "config/paper.yaml leaves below results/audio/models"
 )
 NETWORK, TOKENIZER, TABLE = "text.onnx", "tokenizer.json", "text.json"
+WEIGHTS = "model.safetensors"
 INPUTS, OUTPUT = ("ids", "mask"), "unit_vectors"
 
 
 def checked_model(folder: Path) -> tuple[Path, str]:
     """The absolute folder of a model and the SHA-256 of its weights. Raises InputError."""
-    weights = folder / "model.safetensors"
+    weights = folder / WEIGHTS
     if not weights.is_file():
-        raise InputError(f"{folder} is no trained model, it has no model.safetensors: {_HOW}")
+        raise InputError(f"{folder} is no trained model, it has no {WEIGHTS}: {_HOW}")
     return folder.resolve(), sha256_of(weights)
 
 
