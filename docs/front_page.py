@@ -6,7 +6,9 @@ in the repository; with a folder, `python docs/front_page.py FOLDER` draws them 
 - painted.csv: photograph, network, optimised, painting (files); a painting goes into a corner;
 - found.csv: query, score, file, name_shown, right (1 or 0), of what `triptych search` found.
 
-`python docs/front_page.py --demo results` draws styles.jpg, the demo's Figure 7, from its pictures.
+`python docs/front_page.py --demo results` draws styles.jpg, the demo's Figure 7, from its pictures;
+`python docs/front_page.py --networks` draws networks.jpg, parts of bundled photographs
+in every style that is shipped.
 """
 
 import sys
@@ -17,6 +19,7 @@ import av
 import matplotlib
 import numpy as np
 import pandas as pd
+import torch
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
@@ -27,8 +30,12 @@ sys.path.insert(0, str(ROOT / "workflow_scripts"))
 from triptych.report.palette import STYLE  # noqa: E402
 from triptych.report.statistics import ratio_interval  # noqa: E402
 from triptych.rl.report.labels import TASK_LABELS  # noqa: E402
+from triptych.style.data.photographs import embedded_photographs  # noqa: E402
+from triptych.style.network.mixtures import styles_of  # noqa: E402
+from triptych.style.network.network_files import load_network  # noqa: E402
 
 IMAGES = ROOT / "docs/images"
+NETWORK = ROOT / "resources/style/networks/four_styles.safetensors"
 RUN, EXPERT_RUN = (
     ROOT / f"docs/results/{name}/tables" for name in ("pruning-95", "pruning-halfcheetah")
 )
@@ -153,6 +160,32 @@ def draw_demo(results: Path) -> None:
     canvas.save(IMAGES / "styles.jpg", quality=90)
 
 
+def draw_networks() -> None:
+    """A row a photograph, painted by the network in every style; parts of them, pixel by pixel."""
+    bundled = {name: image.convert("RGB") for name, image in embedded_photographs().items()}
+    parts = (
+        ("astronaut", (96, 20)),
+        ("rocket", (150, 60)),
+        ("china", (40, 8)),
+        ("china", (380, 170)),
+        ("chelsea", (90, 30)),
+    )
+    networks = [load_network(NETWORK, style)[0] for style in styles_of(NETWORK)]
+    side, gap = 252, 4
+    step = side + gap
+    size = (step * (1 + len(networks)) - gap, step * len(parts) - gap)
+    canvas = Image.new("RGB", size, "white")
+    for row, (name, (left, top)) in enumerate(parts):
+        photograph = torch.from_numpy(np.array(bundled[name])).permute(2, 0, 1)[None] / 255
+        with torch.no_grad():
+            painted = [network(photograph)[0].clamp(0, 1) for network in networks]
+        for column, pixels in enumerate([photograph[0], *painted]):
+            whole = Image.fromarray((255 * pixels).round().byte().permute(1, 2, 0).numpy())
+            part = whole.crop((left, top, left + side, top + side))
+            canvas.paste(part, (column * step, row * step))
+    canvas.save(IMAGES / "networks.jpg", quality=88)
+
+
 def draw_search(folder: Path) -> None:
     """Two queries with their first hits: name, score and spectrogram, right ones framed."""
     rows = pd.read_csv(folder / "found.csv")
@@ -191,6 +224,8 @@ if __name__ == "__main__":
     with matplotlib.rc_context(LOOK):
         if sys.argv[1:2] == ["--demo"]:
             draw_demo(Path(sys.argv[2]))
+        elif sys.argv[1:2] == ["--networks"]:
+            draw_networks()
         elif len(sys.argv) > 1:
             draw_style(Path(sys.argv[1]))
             draw_search(Path(sys.argv[1]))

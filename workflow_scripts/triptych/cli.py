@@ -13,7 +13,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from difflib import get_close_matches
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from triptych.apps import doctor, init, plan, policy
 from triptych.apps.pictures import commands as pictures
@@ -102,12 +102,10 @@ class _Printable:
 class _Parser(argparse.ArgumentParser):
     """A parser that refuses unknown names in its command's name, with what may be meant."""
 
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        try:
-            super()._check_value(action, value)
-        except argparse.ArgumentError as error:
-            error.message += _meant([str(value)], list(map(str, action.choices or ())))
-            raise
+    def error(self, message: str) -> NoReturn:
+        choice = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
+        near = _meant([choice[1]], re.findall(r"[\w-]+", choice[2])) if choice else ""
+        super().error(message + near)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         options, unknown = super().parse_known_args(args, namespace)
