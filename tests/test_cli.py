@@ -32,6 +32,7 @@ def test_help_names_each_command_and_imports_nothing_heavy():
         ("stylize a.jpg --style x -o b.jpg --keep-colors", "stylize", "--keep-colours"),
         ("policy export a.safetensors --metod=snip", "policy export", "--method"),
         ("search rain --index a --top 5", "search", None),
+        ("plan --config style=a", "plan", "--configfile"),
     ],
 )
 def test_an_unknown_option_is_told_in_its_commands_name_with_what_is_meant(
@@ -41,7 +42,7 @@ def test_an_unknown_option_is_told_in_its_commands_name_with_what_is_meant(
         main(given.split())
     *usage, said = capsys.readouterr().err.splitlines()
     assert ended.value.code == 2 and usage[0].startswith(f"usage: triptych {command} ")
-    unknown = re.search(r"--(keep-colors|metod|top)\b", given).group()
+    unknown = re.search(r"--(keep-colors|metod|top|config)\b", given).group()
     assert said.startswith(f"triptych {command}: error: ") and unknown in said
     assert re.findall(r"--[\w-]+", said.partition(unknown)[2]) == [meant] * (meant is not None)
 

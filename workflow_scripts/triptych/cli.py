@@ -98,10 +98,11 @@ class _Printable:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that refuses unknown options in its command's name, with what may be meant."""
+    """A parser that refuses unknown and abbreviated options in its command's name, with what may be
+    meant."""
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
-        super().__init__(*arguments, **settings)
+        super().__init__(*arguments, allow_abbrev=False, **settings)
         self.suggest_on_error = True  # of commands and choices, from Python 3.14 on
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
