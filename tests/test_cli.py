@@ -34,6 +34,7 @@ def test_help_names_each_command_and_imports_nothing_heavy():
         ("search rain --index a --top 5", "search", None),
         ("search rain --index a --limit 3", "search", None),
         ("search rain --index a --perfile 3", "search", "--per-file"),
+        ("plan --config style=a", "plan", "--configfile"),
     ],
 )
 def test_an_unknown_option_is_told_in_its_commands_name_with_what_is_meant(
@@ -43,7 +44,7 @@ def test_an_unknown_option_is_told_in_its_commands_name_with_what_is_meant(
         main(given.split())
     *usage, said = capsys.readouterr().err.splitlines()
     assert ended.value.code == 2 and usage[0].startswith(f"usage: triptych {command} ")
-    unknown = re.search(r"--(keep-colors|metod|top|limit|perfile)\b", given).group()
+    unknown = re.search(r"--(keep-colors|metod|top|limit|perfile|config)\b", given).group()
     assert said.startswith(f"triptych {command}: error: ") and unknown in said
     assert re.findall(r"--[\w-]+", said.partition(unknown)[2]) == [meant] * (meant is not None)
 

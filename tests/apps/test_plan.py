@@ -8,8 +8,9 @@ import pytest
 
 from triptych.apps.downloads import downloads_page
 from triptych.apps.listing import Job
-from triptych.apps.plan import Cost, wall_seconds
+from triptych.apps.plan import Cost, PlannedRun, wall_seconds
 from triptych.cli import main
+from triptych.scale import scale_of, shipped
 
 ROOT = Path(__file__).parents[2]
 DOWNLOAD = Job("rl_download", (), ("results/data.hdf5",), "results/benchmarks/rl_download/data.tsv")
@@ -96,6 +97,44 @@ def test_downloads_are_listed_with_host_bytes_and_licence_and_what_is_not_stated
     assert rows[6][1:] == ["three.org", "not stated", "not stated"]
     nothing = SimpleNamespace(downloads={}, published={})
     assert len(downloads_page({"audio": nothing}, sources).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["--cores", "0"],
+        ["--cores", "-1"],
+        ["--gpus", "-1"],
+        ["--missing", "--downloads"],
+    ],
+)
+def test_impossible_options_are_refused(monkeypatch, capsys, given):
+    monkeypatch.chdir(ROOT)
+    with pytest.raises(SystemExit) as ended:
+        main(["plan", *given])
+    assert ended.value.code == 2 and given[0] in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("listing", [[], ["--missing"], ["--downloads"]])
+def test_a_config_that_is_not_there_is_named(monkeypatch, capsys, listing):
+    monkeypatch.chdir(ROOT)
+    assert main(["plan", *listing, "--configfile", "config/paper.yaml", "config/papr.yaml"]) == 2
+    printed = capsys.readouterr().err
+    assert "config/papr.yaml" in printed and printed.count("\n") == 1
+
+
+@pytest.mark.parametrize("updates", [1_000_000, 5])
+def test_values_that_a_plan_does_not_count_are_named(monkeypatch, capsys, updates):
+    config = shipped("paper", ROOT)
+    config["rl"]["training"]["updates"] = updates
+    config["scale"] = "custom"
+    run = PlannedRun(JOBS, config, ROOT, scale_of(config, ROOT))
+    monkeypatch.setattr("triptych.apps.plan.planned_run", lambda root, overlays: run)
+    monkeypatch.chdir(ROOT)
+    assert main(["plan", "--cores", "4"]) == 0
+    printed = capsys.readouterr().out
+    uncounted = re.findall(r"^Hours.* scale (\w+)'s jobs: .*updates.*keep_downloads", printed, re.M)
+    assert uncounted == ["paper"] * (updates == 5)
 
 
 @pytest.mark.slow

@@ -100,7 +100,11 @@ class _Printable:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that refuses unknown names in its command's name, with what may be meant."""
+    """A parser that refuses unknown and abbreviated names in its command's name, with what may be
+    meant."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, allow_abbrev=False, **settings)
 
     def error(self, message: str) -> NoReturn:
         choice = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)

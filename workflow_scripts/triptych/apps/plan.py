@@ -19,7 +19,7 @@ from tabulate import tabulate
 
 from triptych.apps import check_workflow, command
 from triptych.apps.listing import ALL_CORES, Job, listed_jobs, needs_of
-from triptych.core.errors import InputError
+from triptych.core.errors import InputError, natural, positive
 
 DESCRIPTION = """\
 What a run of the workflow will take, before it starts. Snakemake counts the jobs;
@@ -72,18 +72,25 @@ def add_commands(commands: Any) -> None:
     parser = command(commands, "plan", _plan, summary, DESCRIPTION, EXAMPLES)
     laid = "laid over config.yaml, as for snakemake"
     parser.add_argument("--configfile", nargs="*", type=Path, default=[], metavar="FILE", help=laid)
-    parser.add_argument("--cores", type=int, default=os.cpu_count(), help="default: all")
-    parser.add_argument(
+    parser.add_argument("--cores", type=positive, default=os.cpu_count(), help="default: all")
+    lists = parser.add_mutually_exclusive_group()
+    lists.add_argument(
         "--missing",
         action="store_true",
         help="list what a run has not made, and why",
     )
-    parser.add_argument(
+    lists.add_argument(
         "--downloads",
         action="store_true",
         help="list the files that a run downloads: host, bytes, licence",
     )
-    parser.add_argument("--gpus", type=int, default=1, help="where there are any (default: 1)")
+    parser.add_argument(
+        "--gpus",
+        type=natural,
+        default=1,
+        help="GPUs for the jobs that use one; several mean a cluster (SLURM), since jobs on one "
+        "machine all take its first (default: 1)",
+    )
 
 
 def _plan(options: argparse.Namespace) -> int:
@@ -93,6 +100,9 @@ def _plan(options: argparse.Namespace) -> int:
     from triptych.studies import workflows
 
     check_workflow(root := Path.cwd())
+    for file in options.configfile:
+        if not file.is_file():
+            raise InputError(f"{file}: no such file (--configfile)")
     if options.missing:
         from triptych.apps.missing import missing_text
 
@@ -107,9 +117,13 @@ def _plan(options: argparse.Namespace) -> int:
         print(downloads_page(studies, sources))
         return 0
     known = nearest(config, source)
-    name = scale if scale == known else f"{scale}, whose jobs count as those of {known}"
     gpus = options.gpus if any(job.gpu for job in jobs) else 0
-    print(page(jobs, read_costs(source / COSTS, known), name, options.cores, gpus))
+    print(page(jobs, read_costs(source / COSTS, known), scale, options.cores, gpus))
+    if scale != known:
+        print(
+            f"Hours and disk are those of the scale {known}'s jobs: updates, epochs and "
+            "keep_downloads of your own are not counted."
+        )
     print(claims_page(config, sources))
     if any(job.rule == "style_download_picture" for job in jobs) and studies["style"].unnamed:
         print(f"\n{studies['style'].unnamed}")

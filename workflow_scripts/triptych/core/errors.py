@@ -43,6 +43,14 @@ def positive(text: str) -> int:
     return number
 
 
+def natural(text: str) -> int:
+    """Parse a whole number of at least 0, as argparse's `type`."""
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text} is not at least 0")
+    return number
+
+
 def public_address(url: str) -> str:
     """Remove user, password and query from an address: each may hold a secret."""
     try:
