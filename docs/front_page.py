@@ -3,7 +3,7 @@
 `make docs` draws scores against sparsity from docs/results. The other two show files that are not
 in the repository; with a folder, `python docs/front_page.py FOLDER` draws them from
 
-- painted.csv: photograph, optimised, painting (files); a painting goes into a corner;
+- painted.csv: photograph, optimised, painting (files);
 - found.csv: query, score, file, name_shown, right (1 or 0), of what `triptych search` found.
 
 `python docs/front_page.py --demo results` draws styles.jpg, the demo's Figure 7, from its pictures;
@@ -111,37 +111,19 @@ def draw_pruning() -> None:
 
 
 def draw_style(folder: Path) -> None:
-    """A row a photograph: itself, optimised."""
-    rows = pd.read_csv(folder / "painted.csv")
-    side = int(SIZE * DPI)
-    gap = 8
-    height = (side - 44 - gap * (len(rows) - 1)) // len(rows)
-    width = (side - gap) // 2
+    """A photograph, and below it what it becomes; the painting in a corner."""
+    row = pd.read_csv(folder / "painted.csv").iloc[0]
+    side, gap = int(SIZE * DPI), 8
+    height = (side - gap) // 2
     canvas = Image.new("RGB", (side, side), "white")
-    for line, row in enumerate(rows.itertuples()):
-        top = 44 + line * (height + gap)
-        for column, file in enumerate((row.photograph, row.optimised)):
-            whole = Image.open(folder / file).convert("RGB")
-            middle = (0.3, 0.5)
-            picture = ImageOps.fit(whole, (width, height), Image.Resampling.LANCZOS, 0, middle)
-            canvas.paste(picture, (column * (width + gap), top))
-        if isinstance(row.painting, str):
-            painting = Image.open(folder / row.painting).convert("RGB")
-            painting = ImageOps.fit(painting, (112, 112), Image.Resampling.LANCZOS)
-            corner = (width - 120, top + height - 120)
-            canvas.paste(ImageOps.expand(painting, 4, "white"), corner)
-    figure = Figure(figsize=(SIZE, SIZE))
-    figure.figimage(np.asarray(canvas), origin="upper")
-    for column, name in enumerate(("photograph", "optimised")):
-        figure.text(
-            (column * (width + gap) + width / 2) / side,
-            1 - 18 / side,
-            name,
-            ha="center",
-            va="center",
-            fontsize=12,
-        )
-    figure.savefig(IMAGES / "front-style.jpg", dpi=DPI, pil_kwargs={"quality": 88})
+    for top, file in ((0, row.photograph), (height + gap, row.optimised)):
+        whole = Image.open(folder / file).convert("RGB")
+        picture = ImageOps.fit(whole, (side, height), Image.Resampling.LANCZOS, 0, (0.5, 0.3))
+        canvas.paste(picture, (0, top))
+    painting = Image.open(folder / row.painting).convert("RGB")
+    painting = ImageOps.fit(painting, (160, 112), Image.Resampling.LANCZOS)
+    canvas.paste(ImageOps.expand(painting, 4, "white"), (side - 176, height - 128))
+    canvas.save(IMAGES / "front-style.jpg", quality=88)
 
 
 def draw_demo(results: Path) -> None:
