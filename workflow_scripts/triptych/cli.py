@@ -104,7 +104,7 @@ class _Parser(argparse.ArgumentParser):
     meant."""
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
-        super().__init__(*arguments, allow_abbrev=False, **settings)
+        super().__init__(*arguments, **{"allow_abbrev": False, **settings})
 
     def error(self, message: str) -> NoReturn:
         choice = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
