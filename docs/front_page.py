@@ -118,7 +118,7 @@ def draw_style(folder: Path) -> None:
     canvas = Image.new("RGB", (side, side), "white")
     for top, file in ((0, row.photograph), (height + gap, row.optimised)):
         whole = Image.open(folder / file).convert("RGB")
-        picture = ImageOps.fit(whole, (side, height), Image.Resampling.LANCZOS, 0, (0.5, 0.3))
+        picture = ImageOps.fit(whole, (side, height), Image.Resampling.LANCZOS, 0, (0.5, 0.0))
         canvas.paste(picture, (0, top))
     painting = Image.open(folder / row.painting).convert("RGB")
     painting = ImageOps.fit(painting, (160, 112), Image.Resampling.LANCZOS)
