@@ -12,8 +12,8 @@ from scipy.integrate import quad
 
 from triptych.style.network.mixtures import styles_of
 from triptych.style.network.network_files import load_network
-from triptych.style.network.perceptual import BY_CHANCE, LossSettings, PerceptualLoss
-from triptych.style.network.regularity import PEAK, SHARPNESS, SIDE, regular_share
+from triptych.style.network.perceptual import LossSettings, PerceptualLoss
+from triptych.style.network.regularity import BY_CHANCE, PEAK, SHARPNESS, SIDE, regular_share
 
 SHIPPED = sorted((Path(__file__).parents[2] / "resources/style/networks").glob("*.safetensors"))
 STYLES = [(path, style) for path in SHIPPED for style in styles_of(path) or [""]]

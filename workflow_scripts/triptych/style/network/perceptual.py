@@ -16,7 +16,7 @@ from torch.nn import functional
 from triptych.style.data.backbone import Backbone
 from triptych.style.data.colours import Colours, colours_of, recoloured
 from triptych.style.losses import Scaling, content_term, position_gram, style_term, total_variation
-from triptych.style.network.regularity import regular_share
+from triptych.style.network.regularity import BY_CHANCE, regular_share
 
 TERMS = ("content", "style", "total_variation", "gamut", "tone", "regularity")
 
@@ -28,9 +28,6 @@ EVEN = 0.6
 
 PATCH = 16
 """Pixels a side of the squares whose mean colours are compared."""
-
-BY_CHANCE = 0.03
-"""Share of a window's detail that noise has in peaks of its spectrum."""
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,9 @@ RING = 3
 UNSEEN = 1 / 255
 """Standard deviation of noise that nobody sees; patterns as faint count little."""
 
+BY_CHANCE = 0.03
+"""What noise has of `regular_share`, rounded up."""
+
 
 def regular_share(images: Tensor) -> Tensor:
     """Share of the detail at periods of 2 to LONGEST pixels that stands in peaks of the spectrum.
