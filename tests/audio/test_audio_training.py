@@ -117,6 +117,7 @@ class Hanging(job.Noise):
 @pytest.mark.parametrize("stopped", [True, False])
 def test_waiting_for_processes_that_hang_ends_by_a_signal_or_after_a_while(monkeypatch, stopped):
     monkeypatch.setattr(batches_module, "PATIENCE", 60.0 if stopped else 1.0)
+    monkeypatch.setattr(batches_module, "ATTEMPTS", 2)
     with listening():
         source = load(Batches(job.PAIRS, Hanging(), job.SETTINGS, 3), range(4), 1, False)
         if stopped:
@@ -126,6 +127,28 @@ def test_waiting_for_processes_that_hang_ends_by_a_signal_or_after_a_while(monke
     del source
     gc.collect()
     assert not multiprocessing.active_children()
+
+
+class HangingOnce(job.Noise):
+    """Clips of which the first process that reads one never gets it."""
+
+    def __init__(self, mark):
+        self.mark = mark
+
+    def read(self, clip, start=0, frames=None):
+        try:
+            self.mark.touch(exist_ok=False)
+        except FileExistsError:
+            return super().read(clip, start, frames)
+        time.sleep(1000)
+
+
+@pytest.mark.slow
+def test_processes_that_hang_are_replaced(monkeypatch, tmp_path):
+    monkeypatch.setattr(batches_module, "PATIENCE", 2.0)
+    data = Batches(job.PAIRS, HangingOnce(tmp_path / "mark"), job.SETTINGS, 3)
+    captions = [batch.captions for batch in load(data, range(4), 1, False)]
+    assert captions == [batches()[step].captions for step in range(4)]
 
 
 def test_the_update_is_adams_with_the_scheduled_rate(tmp_path):

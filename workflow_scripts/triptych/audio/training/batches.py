@@ -34,8 +34,10 @@ SHARED_MEMORY = Path("/dev/shm")
 """Where processes of Linux hand tensors to each other; containers have 64 MB of it by default."""
 PREFETCHED = 2
 """Batches that each process has ready."""
-PATIENCE = 900.0
+PATIENCE = 300.0
 """Seconds in which some batch is read, or its process hangs."""
+ATTEMPTS = 3
+"""Of processes that hang: a fork inherits what another thread had locked, and waits for ever."""
 
 
 class Pair(NamedTuple):
@@ -143,7 +145,8 @@ def load(batches: Batches, steps: range, workers: int, pin: bool) -> Iterator[Ba
     """The batches of `steps`, in order; read ahead by `workers` processes where there are any, or
     by as many as SHARED_MEMORY has room for.
 
-    Waiting for a batch raises Interrupted if the job is asked to stop, InputError after PATIENCE.
+    Processes that hand no batch over for PATIENCE are replaced, and raise InputError at the last of
+    ATTEMPTS. Waiting raises Interrupted if the job is asked to stop.
     """
     readers = min(workers, _readers_with_room(batches.largest_bytes)) if workers else 0
     if readers < workers:
@@ -158,17 +161,7 @@ def load(batches: Batches, steps: range, workers: int, pin: bool) -> Iterator[Ba
         return (batches[step] for step in steps)
     # The tokenizers library warns of every fork, though only the parent tokenizes.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    loader = DataLoader(
-        batches,
-        batch_size=None,
-        sampler=steps,
-        num_workers=readers,
-        prefetch_factor=PREFETCHED,
-        pin_memory=pin,
-        timeout=PATIENCE,
-        worker_init_fn=functools.partial(_outlive_signals, closing := multiprocessing.Event()),
-    )
-    return _read_ahead(iter(loader), readers, closing)
+    return _read_ahead(batches, steps, readers, pin)
 
 
 def _readers_with_room(batch_bytes: int) -> int:
@@ -179,8 +172,37 @@ def _readers_with_room(batch_bytes: int) -> int:
     return max(0, free.f_bavail * free.f_frsize // batch_bytes - 1) // PREFETCHED
 
 
-def _read_ahead(source: Iterator[Batch], readers: int, closing: Event) -> Iterator[Batch]:
+def _read_ahead(batches: Batches, steps: range, readers: int, pin: bool) -> Iterator[Batch]:
     """Batches of processes. They may fail to hand one over without a word."""
+    done = failures = 0
+    while done < len(steps):
+        try:
+            for batch in _of_processes(batches, steps[done:], readers, pin):
+                yield batch
+                done, failures = done + 1, 0
+        except RuntimeError as error:  # time-outs, processes that were killed
+            failures += 1
+            failed = f"{readers} processes that read recordings ahead failed ({error})"
+            if failures == ATTEMPTS:
+                raise InputError(
+                    f"{failed}, {ATTEMPTS} times. The training resumes from its checkpoint; with "
+                    "audio.stages.common.workers: 0 it needs none"
+                ) from error
+            logger.warning("%s; others take their place", failed)
+
+
+def _of_processes(batches: Batches, steps: range, readers: int, pin: bool) -> Iterator[Batch]:
+    loader = DataLoader(
+        batches,
+        batch_size=None,
+        sampler=steps,
+        num_workers=readers,
+        prefetch_factor=PREFETCHED,
+        pin_memory=pin,
+        timeout=PATIENCE,
+        worker_init_fn=functools.partial(_outlive_signals, closing := multiprocessing.Event()),
+    )
+    source = iter(loader)
     try:
         while True:
             with interruptible():
@@ -188,11 +210,6 @@ def _read_ahead(source: Iterator[Batch], readers: int, closing: Event) -> Iterat
             if batch is None:
                 return
             yield batch
-    except RuntimeError as error:  # time-outs, processes that were killed
-        raise InputError(
-            f"{readers} processes that read recordings ahead failed ({error}). The training "
-            "resumes from its checkpoint; with audio.stages.common.workers: 0 it needs none"
-        ) from error
     finally:
         closing.set()
 
