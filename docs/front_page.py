@@ -35,7 +35,7 @@ from triptych.style.network.mixtures import styles_of  # noqa: E402
 from triptych.style.network.network_files import load_network  # noqa: E402
 
 IMAGES = ROOT / "docs/images"
-NETWORK = ROOT / "resources/style/networks/four_styles.safetensors"
+NETWORK = ROOT / "resources/style/networks/several_styles.safetensors"
 RUN, EXPERT_RUN = (
     ROOT / f"docs/results/{name}/tables" for name in ("pruning-95", "pruning-halfcheetah")
 )

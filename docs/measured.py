@@ -25,7 +25,7 @@ from triptych.core.provenance import cpu_name  # noqa: E402
 
 COSTS, RUNS = ROOT / "resources/costs.csv", ROOT / "docs/results/bench/demo.csv"
 FIRST = {
-    "first_picture_seconds": "results/style/stylised/waves/china.png",
+    "first_picture_seconds": "results/style/stylised/swirls/china.png",
     "first_table_seconds": "results/tables/rl_table1.md",
 }
 KEYS = ("processor", "instructions", "cores")

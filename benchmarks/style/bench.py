@@ -53,7 +53,7 @@ def bench(
         for size in chosen:
             rows += compare(name, size, width, sides, rounds, threads, slow)
     rows += compare_commands(commands, command_sizes, rounds, threads)
-    rows += compare_films(str(ROOT / "resources/style/networks/four_styles.safetensors"), films)
+    rows += compare_films(str(ROOT / "resources/style/networks/several_styles.safetensors"), films)
     table = pd.DataFrame(rows)
     table["device"], table["threads"] = describe_device(device), threads
     return table

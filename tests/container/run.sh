@@ -20,7 +20,7 @@ made=$(mktemp --directory "${TMPDIR:-/var/tmp}/triptych-container.XXXXXX")
 chmod 755 "$made"
 image=triptych-test-$$
 container=
-files=(results/tables/rl_table1.csv results/style/stylised/waves/china.png)
+files=(results/tables/rl_table1.csv results/style/stylised/swirls/china.png)
 
 own() { # COMMAND...: buildah with images in a folder of this run
     buildah --root "$made/storage" --runroot "$made/run" --storage-driver overlay "$@"

@@ -44,7 +44,7 @@ def test_each_maker_makes_its_files_laid_out_as_they_are_shipped(tmp_path):
 
 @pytest.mark.slow
 def test_the_shipped_network_is_trained_by_the_workflow_itself(tmp_path):
-    network = "results/style/networks/four_styles/plain/network.safetensors"
+    network = "results/style/networks/several_styles/plain/network.safetensors"
     folder = tmp_path / "networks"  # beside what the maker of photographs makes
     (tmp_path / "photographs").mkdir()
     snakemake("Snakefile", folder, ROOT / "makers/networks.yaml", network, "--dry-run", "--quiet")

@@ -98,7 +98,7 @@ def infer_architecture(state: Mapping[str, Tensor], where: str) -> Architecture:
     return Architecture(first.shape[0], kind, (0,) * len(blocks))
 
 
-SHIPPED = "resources/style/networks/four_styles.safetensors"
+SHIPPED = "resources/style/networks/several_styles.safetensors"
 
 
 def initial_network(architecture: Architecture, seed: int) -> TransformationNetwork:
