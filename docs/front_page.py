@@ -7,8 +7,9 @@ in the repository; with a folder, `python docs/front_page.py FOLDER` draws them 
 - found.csv: query, score, file, name_shown, right (1 or 0), of what `triptych search` found.
 
 `python docs/front_page.py --demo results` draws styles.jpg, the demo's Figure 7, from its pictures;
-`python docs/front_page.py --networks` draws networks.jpg, parts of bundled photographs
-in every style that is shipped.
+`python docs/front_page.py --networks FILE LEFT TOP` draws networks.jpg, parts of bundled photographs
+and of that one from there on, in every style that is shipped. The shown one is palapeli-data's
+cincinnati-bridge.jpg of Debian (Derek Jensen, public domain), 720 pixels wide.
 """
 
 import sys
@@ -142,15 +143,17 @@ def draw_demo(results: Path) -> None:
     canvas.save(IMAGES / "styles.jpg", quality=90)
 
 
-def draw_networks() -> None:
+def draw_networks(file: str, *corner: str) -> None:
     """A row a photograph, painted by the network in every style; parts of them, pixel by pixel."""
     bundled = {name: image.convert("RGB") for name, image in embedded_photographs().items()}
+    bundled[file] = Image.open(file).convert("RGB")
     parts = (
         ("astronaut", (96, 20)),
         ("rocket", (150, 60)),
         ("china", (40, 8)),
         ("china", (380, 170)),
         ("chelsea", (90, 30)),
+        (file, (int(corner[0]), int(corner[1]))),
     )
     networks = [load_network(NETWORK, style)[0] for style in styles_of(NETWORK)]
     side, gap = 252, 4
@@ -207,7 +210,7 @@ if __name__ == "__main__":
         if sys.argv[1:2] == ["--demo"]:
             draw_demo(Path(sys.argv[2]))
         elif sys.argv[1:2] == ["--networks"]:
-            draw_networks()
+            draw_networks(*sys.argv[2:])
         elif len(sys.argv) > 1:
             draw_style(Path(sys.argv[1]))
             draw_search(Path(sys.argv[1]))

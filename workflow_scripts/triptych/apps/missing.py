@@ -26,10 +26,11 @@ def missing_text(jobs: Sequence[Job], root: Path) -> str:
 
     jobs: those that Snakemake would still start.
     """
+    planned = len(jobs)
     jobs = [job for job in jobs if job.outputs and not job.rule.endswith(ASKS)]
     logs = [root / job.log for job in jobs if job.log]
     if logs and not any(log.parent.parent.exists() for log in logs):
-        return f"Nothing has run here: no results/logs. A run would start {len(jobs)} jobs."
+        return f"Nothing has run here: no results/logs. A run would start {planned} jobs."
     lines = []
     if jobs:
         failed = failed_jobs(jobs, root)

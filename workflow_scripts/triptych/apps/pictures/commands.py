@@ -38,7 +38,7 @@ examples:
   triptych stylize --networks
   triptych stylize photo.jpg --style all -o sheet.jpg
   triptych stylize photo.jpg --style swirls -o painted.jpg
-  triptych stylize holiday/ clip.mp4 --style mosaic -o painted/
+  triptych stylize holiday/ clip.mp4 --style swirls -o painted/
   triptych stylize photo.jpg --style candy.pth -o painted.png --keep-colours
   triptych stylize photo.jpg --optimize --style starry_night.jpg -o painted.png --size 512
 
