@@ -7,9 +7,9 @@ in the repository; with a folder, `python docs/front_page.py FOLDER` draws them 
 - found.csv: query, score, file, name_shown, right (1 or 0), of what `triptych search` found.
 
 `python docs/front_page.py --demo results` draws styles.jpg, the demo's Figure 7, from its pictures;
-`python docs/front_page.py --networks FILE LEFT TOP` draws networks.jpg, parts of bundled photographs
-and of that one from there on, in every style that is shipped. The shown one is palapeli-data's
-cincinnati-bridge.jpg of Debian (Derek Jensen, public domain), 720 pixels wide.
+`python docs/front_page.py --networks FILE LEFT TOP` draws networks.jpg, parts of bundled
+photographs and of that one from there on, in every style that is shipped. The shown one is
+palapeli-data's cincinnati-bridge.jpg of Debian (Derek Jensen, public domain), 720 pixels wide.
 """
 
 import sys

@@ -6,11 +6,11 @@ import cv2
 import numpy as np
 
 from triptych.apps.pictures import STEADY
-from triptych.apps.pictures.network_stylizer import Steadied
 from triptych.core.device import choose_device
 from triptych.style.data.photographs import embedded_photographs
 from triptych.style.network.network_files import load_network
 from triptych.style.video.flicker import Flicker
+from triptych.style.video.steadying import Steadied
 from triptych.style.video.transfer import network_stylist
 
 FRAMES = 16

@@ -31,7 +31,7 @@ class Flow:
 
     def warp(self, previous: np.ndarray) -> np.ndarray:
         """The previous frame, [H, W] or [H, W, C], moved to where its parts are now."""
-        across, down = _positions(self.offsets)
+        across, down = positions(self.offsets)
         return cv2.remap(previous, across, down, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
 
 
@@ -89,7 +89,7 @@ def flow_between(previous: np.ndarray, present: np.ndarray) -> Flow:
     before, now = (cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY) for frame in (previous, present))
     back = method.calc(now, before, None)
     forth = method.calc(before, now, None)
-    across, down = _positions(back)
+    across, down = positions(back)
     returned = cv2.remap(forth, across, down, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
     lengths = (back**2).sum(2) + (returned**2).sum(2)
     consistent = ((back + returned) ** 2).sum(2) <= 0.01 * lengths + 0.5
@@ -101,7 +101,8 @@ def flow_between(previous: np.ndarray, present: np.ndarray) -> Flow:
     return Flow(back, consistent & smooth & inside)
 
 
-def _positions(offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def positions(offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Column and row, float32 [H, W] each, of each pixel's place in the frame before."""
     height, width = offsets.shape[:2]
     rows, columns = np.mgrid[:height, :width].astype(np.float32)
     return columns + offsets[..., 0], rows + offsets[..., 1]

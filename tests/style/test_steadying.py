@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from triptych.apps.pictures import STEADY
-from triptych.apps.pictures.network_stylizer import Steadied
 from triptych.style.video.flicker import Flicker
+from triptych.style.video.steadying import Steadied
 
 
 def textured(height: int, width: int, seed: int = 0, blur: float = 3) -> np.ndarray:
@@ -28,14 +28,14 @@ def pan() -> np.ndarray:
     return as_film([picture[n // 2 : n // 2 + 96, n : n + 144] for n in range(16)])
 
 
-@pytest.fixture(scope="module")
-def pages() -> np.ndarray:
-    """Three slides of words, four frames each."""
+@pytest.fixture(scope="module", params=[1, 4])
+def pages(request) -> np.ndarray:
+    """Three slides of words, so many frames each."""
     slides = []
     for words in ("First page", "Second one", "The end"):
         slide = np.full((96, 240, 3), 255, np.uint8)
         cv2.putText(slide, words, (12, 56), cv2.FONT_HERSHEY_SIMPLEX, 1.1, (0, 0, 0), 2)
-        slides += [slide] * 4
+        slides += [slide] * request.param
     return np.stack(slides)
 
 
@@ -61,6 +61,12 @@ def contrast(frame: np.ndarray) -> float:
     return cv2.Laplacian(frame.astype(np.float32), cv2.CV_32F)[8:-8, 8:-8].std()
 
 
+def specks(frame: np.ndarray) -> float:
+    """Kurtosis of the finest detail: 3 of Gaussian noise, more of specks in smooth paint."""
+    detail = cv2.Laplacian(frame.astype(np.float32), cv2.CV_32F)[8:-8, 8:-8]
+    return float(np.mean((detail - detail.mean()) ** 4) / detail.var() ** 2)
+
+
 def apart(results: np.ndarray, painted: np.ndarray) -> float:
     """The largest difference of any frame's broad colours, in levels."""
     differences = results.astype(np.float32) - painted
@@ -72,6 +78,21 @@ def test_a_pan_flickers_less_and_keeps_its_strokes_contrast(pan):
     results = steadied(pan, painted)
     assert flicker(pan, results) < 0.2 * flicker(pan, painted)
     assert contrast(results[-1]) > 0.9 * contrast(painted[-1])
+
+
+@pytest.mark.slow
+def test_after_eighty_frames_strokes_are_as_strong_and_as_smooth():
+    picture = textured(120, 420)
+    pan = as_film([picture[10:110, 3 * n : 3 * n + 160] for n in range(80)])
+    painted = brushed(pan)
+    last = steadied(pan, painted)[-1]
+    assert 0.9 < contrast(last) / contrast(painted[-1]) < 1.15
+    assert specks(last) < 1.4 * specks(painted[-1])
+
+
+def test_whole_strokes_are_kept_as_long_as_the_film_shows_them(pan):
+    painted = brushed(pan)
+    assert flicker(pan, steadied(pan, painted, 1.0)) < 0.2 * flicker(pan, painted)
 
 
 def test_words_of_the_slide_before_are_gone(pages):
