@@ -7,18 +7,21 @@ import argparse
 import errno
 import os
 import re
+import signal
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import redirect_stderr, redirect_stdout
-from difflib import get_close_matches
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import FrameType
 from typing import Any, NoReturn
 
 from triptych.apps import doctor, init, plan, policy
 from triptych.apps.pictures import commands as pictures
 from triptych.apps.sounds import commands as sounds
-from triptych.core.errors import InputError, error_message, printable
+from triptych.core.errors import InputError, error_message, meant, printable
 from triptych.core.job import silence
 from triptych.core.provenance import LIBRARY
 
@@ -37,12 +40,18 @@ GROUPS = {
     "check": ("doctor", "verify"),
 }
 """Commands by what people want; the help lists them so."""
-CUTOFF = 0.7
-"""Least similarity of a name that is suggested: --limit is not --like (0.62)."""
+INTERRUPTED_EXIT_CODE = 128 + signal.SIGINT
+
+STOPPED = "nothing unfinished is left; the same call begins again"
+"""What is said of a command that Ctrl-C ends, unless its KeyboardInterrupt has a text."""
+
+TOGETHER_SECONDS = 1.0
+"""Signals that come together are one: `timeout` sends a second to the whole group, and that one
+would break off the deletion of temporary files."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return the exit code (2 for input that cannot be used)."""
+    """Run the command; return the exit code: 2 for input that cannot be used, 130 after Ctrl-C."""
     os.environ["MPLBACKEND"] = "agg"  # a notebook's is no backend of this environment
     with redirect_stdout(_Printable(sys.stdout)), redirect_stderr(_Printable(sys.stderr)):
         try:
@@ -57,14 +66,51 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str] | None) -> int:
     options = _parser().parse_args(arguments)
+    interrupts: list[float] = []
     try:
-        _check_checkout()
-        return int(options.run(options))
+        with _interrupted_once(interrupts):
+            _check_checkout()
+            return int(options.run(options))
     except BrokenPipeError:
         raise
+    except KeyboardInterrupt as stop:
+        return _stopped(options.command, str(stop))
     except (InputError, OSError) as problem:
         print(f"triptych {options.command}: {error_message(problem)}", file=sys.stderr)
         return 2
+    except Exception:
+        if not interrupts:
+            raise
+        return _stopped(options.command)  # a library made another error of the interrupt
+
+
+def _stopped(command: str, text: str = "") -> int:
+    print(f"triptych {command}: stopped; {text or STOPPED}", file=sys.stderr)
+    return INTERRUPTED_EXIT_CODE
+
+
+@contextmanager
+def _interrupted_once(times: list[float]) -> Iterator[None]:
+    """Let SIGINT end the block by KeyboardInterrupt, unless whoever started it has it ignored.
+
+    times: gets the moment of each interrupt, in seconds
+    """
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        now = time.monotonic()
+        if not times or now - times[-1] > TOGETHER_SECONDS:
+            times.append(now)
+            raise KeyboardInterrupt
+
+    own = threading.current_thread() is threading.main_thread()
+    if not own or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _check_checkout() -> None:
@@ -108,24 +154,18 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         choice = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
-        near = _meant([choice[1]], re.findall(r"[\w-]+", choice[2])) if choice else ""
+        near = meant([choice[1]], re.findall(r"[\w-]+", choice[2])) if choice else ""
         super().error(message + near)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         options, unknown = super().parse_known_args(args, namespace)
         if unknown:
             known = re.findall(r"--[\w-]+", self.format_usage())
-            meant = _meant([text.partition("=")[0] for text in unknown], known)
+            near = meant([text.partition("=")[0] for text in unknown], known)
             if not any(text.startswith("-") for text in unknown):
-                meant = "; a TEXT of several words, or a name with spaces, needs quotation marks"
-            self.error(f"unrecognized arguments: {' '.join(unknown)}{meant}")
+                near = "; a TEXT of several words, or a name with spaces, needs quotation marks"
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{near}")
         return options, unknown
-
-
-def _meant(given: Sequence[str], known: Sequence[str]) -> str:
-    """The end of a message: the names that resemble those given."""
-    near = [name for text in given for name in get_close_matches(text, known, 1, CUTOFF)]
-    return "".join(f"; maybe you meant {name}?" for name in near)
 
 
 def _parser() -> argparse.ArgumentParser:
