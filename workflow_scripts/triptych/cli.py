@@ -5,6 +5,7 @@ What takes long to import is imported when a command runs, so that --help is ins
 
 import argparse
 import errno
+import logging
 import os
 import re
 import signal
@@ -85,6 +86,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 
 def _stopped(command: str, text: str = "") -> int:
+    logging.getLogger().setLevel(logging.ERROR)  # half imported, PyTorch logs at its exit
     print(f"triptych {command}: stopped; {text or STOPPED}", file=sys.stderr)
     return INTERRUPTED_EXIT_CODE
 

@@ -76,6 +76,7 @@ def show_progress(options: argparse.Namespace) -> None:
     """Print what is logged from now on: remarks and progress, or with --quiet errors alone."""
     level = logging.ERROR if options.quiet else logging.INFO
     logging.basicConfig(level=level, format="%(message)s", stream=sys.stderr, force=True)
+    logging.captureWarnings(True)
     if sys.stderr.isatty():  # where a bar says it
         logging.getLogger().handlers[0].addFilter(lambda record: record.name != PROGRESS)
 

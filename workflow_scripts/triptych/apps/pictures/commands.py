@@ -70,7 +70,8 @@ def add_commands(commands: Any) -> None:
         "--output",
         type=output_path,
         metavar="OUT",
-        help="output file for one input, else a folder",
+        help="output file for one input, else a folder. Pictures: .png, .jpg, .webp or .tif; films: "
+        ".mp4. Transparent parts are painted on white and stay transparent, but in .jpg",
     )
     parser.add_argument(
         "--overwrite",
@@ -220,7 +221,7 @@ def _check_films(options: argparse.Namespace, films: list[Path]) -> None:
         raise InputError("--steady is for films, and no input is one: leave it out")
     if not films:
         return
-    named = f"{films[0]}{f' (and {len(films) - 1} more)' if len(films) > 1 else ''}"
+    named = f"the film {films[0]}{f' and {len(films) - 1} more' if len(films) > 1 else ''}"
     for option, problem in {
         "--optimize": options.optimize and "a film would take days, and flicker",
         "--size": options.size and "films keep their size",
@@ -228,8 +229,7 @@ def _check_films(options: argparse.Namespace, films: list[Path]) -> None:
     }.items():
         if problem:
             raise InputError(
-                f"{named} is a film, and {option} takes pictures alone ({problem}): leave out "
-                f"the film or {option}"
+                f"{option} takes pictures alone ({problem}): leave out {named}, or {option}"
             )
 
 
