@@ -5,7 +5,6 @@ What takes long to import is imported when a command runs, so that --help is ins
 
 import argparse
 import errno
-import logging
 import os
 import re
 import signal
@@ -14,17 +13,11 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
-from triptych.apps import doctor, init, plan, policy
-from triptych.apps.pictures import commands as pictures
-from triptych.apps.sounds import commands as sounds
 from triptych.core.errors import InputError, error_message, meant, printable
-from triptych.core.job import silence
-from triptych.core.provenance import LIBRARY
 
 DESCRIPTION = """\
 Reproduce three papers, and use what was trained on your own files.
@@ -46,6 +39,9 @@ INTERRUPTED_EXIT_CODE = 128 + signal.SIGINT
 STOPPED = "nothing unfinished is left; the same call begins again"
 """What is said of a command that Ctrl-C ends, unless its KeyboardInterrupt has a text."""
 
+AGAIN_SECONDS = 0.1
+"""Until a signal that came during an import is looked at again."""
+
 TOGETHER_SECONDS = 1.0
 """Signals that come together are one: `timeout` sends a second to the whole group, and that one
 would break off the deletion of temporary files."""
@@ -66,43 +62,43 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    options = _parser().parse_args(arguments)
-    interrupts: list[float] = []
+    command = "triptych"
     try:
-        with _interrupted_once(interrupts):
+        with _interrupted_once():
+            options = _parser().parse_args(arguments)
+            command = f"triptych {options.command}"
             _check_checkout()
             return int(options.run(options))
     except BrokenPipeError:
         raise
     except KeyboardInterrupt as stop:
-        return _stopped(options.command, str(stop))
+        print(f"{command}: stopped; {str(stop) or STOPPED}", file=sys.stderr)
+        return INTERRUPTED_EXIT_CODE
     except (InputError, OSError) as problem:
-        print(f"triptych {options.command}: {error_message(problem)}", file=sys.stderr)
+        print(f"{command}: {error_message(problem)}", file=sys.stderr)
         return 2
-    except Exception:
-        if not interrupts:
-            raise
-        return _stopped(options.command)  # a library made another error of the interrupt
 
 
-def _stopped(command: str, text: str = "") -> int:
-    logging.getLogger().setLevel(logging.ERROR)  # half imported, PyTorch logs at its exit
-    print(f"triptych {command}: stopped; {text or STOPPED}", file=sys.stderr)
-    return INTERRUPTED_EXIT_CODE
+class _Interrupt(KeyboardInterrupt):
+    """Ctrl-C. Python itself ends by SIGINT where a KeyboardInterrupt, not one of a subclass, has
+    left code that was compiled from a string, as in PyTorch's import."""
 
 
 @contextmanager
-def _interrupted_once(times: list[float]) -> Iterator[None]:
-    """Let SIGINT end the block by KeyboardInterrupt, unless whoever started it has it ignored.
-
-    times: gets the moment of each interrupt, in seconds
-    """
+def _interrupted_once() -> Iterator[None]:
+    """Let SIGINT end the block by KeyboardInterrupt, once a module that is being imported is whole:
+    PyTorch's import aborts. Where whoever started the process ignores SIGINT it stays so."""
+    last = -TOGETHER_SECONDS
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        now = time.monotonic()
-        if not times or now - times[-1] > TOGETHER_SECONDS:
-            times.append(now)
-            raise KeyboardInterrupt
+        nonlocal last
+        if _imports(frame):
+            again = threading.Timer(AGAIN_SECONDS, os.kill, (os.getpid(), number))
+            again.daemon = True
+            again.start()
+        elif time.monotonic() - last > TOGETHER_SECONDS:
+            last = time.monotonic()
+            raise _Interrupt
 
     own = threading.current_thread() is threading.main_thread()
     if not own or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
@@ -115,8 +111,19 @@ def _interrupted_once(times: list[float]) -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def _imports(frame: FrameType | None) -> bool:
+    """Whether a module's code is being run, as an import does, in a frame or in its callers."""
+    while frame is not None:
+        if frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") != "__main__":
+            return True
+        frame = frame.f_back
+    return False
+
+
 def _check_checkout() -> None:
     """Refuse another checkout's code, which a .venv that was copied along, or a link, runs."""
+    from triptych.core.provenance import LIBRARY
+
     checkout = Path(os.path.abspath(sys.argv[0])).parent.parent.parent
     library = checkout / LIBRARY.name
     if library.is_dir() and not library.samefile(LIBRARY):
@@ -143,6 +150,8 @@ class _Printable:
         except OSError as error:
             if error.errno != errno.EIO:
                 raise
+            from triptych.core.job import silence
+
             silence(self._stream)  # the terminal is gone; the work goes on
         return len(text)
 
@@ -171,6 +180,10 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
+    from triptych.apps import doctor, init, plan, policy
+    from triptych.apps.pictures import commands as pictures
+    from triptych.apps.sounds import commands as sounds
+
     parser = _Parser(
         prog="triptych",
         usage="triptych COMMAND ...",
@@ -200,6 +213,8 @@ def _grouped(parsers: Mapping[str, argparse.ArgumentParser]) -> str:
 
 
 def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return f"triptych {version('triptych')}"
     except PackageNotFoundError:

@@ -60,7 +60,8 @@ class Progress:
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         self._bar.close()
-        if self._total > 1 and self._said != self._done and kind is not KeyboardInterrupt:
+        interrupted = kind is not None and issubclass(kind, KeyboardInterrupt)
+        if self._total > 1 and self._said != self._done and not interrupted:
             self._log()
 
     @property

@@ -70,8 +70,8 @@ def add_commands(commands: Any) -> None:
         "--output",
         type=output_path,
         metavar="OUT",
-        help="output file for one input, else a folder. Pictures: .png, .jpg, .webp or .tif; films: "
-        ".mp4. Transparent parts are painted on white and stay transparent, but in .jpg",
+        help="output file for one input, else a folder. Pictures: .png, .jpg, .webp or .tif; "
+        "films: .mp4. Transparent parts are painted on white and stay transparent, but in .jpg",
     )
     parser.add_argument(
         "--overwrite",
@@ -202,9 +202,10 @@ def _stylize(options: argparse.Namespace) -> int:
         try:
             failures = listed.left_out + _worked(options, listed.items, progress)
         except KeyboardInterrupt:
+            again = "goes on" if options.optimize else "begins again with the first"
             raise KeyboardInterrupt(
                 f"{progress.done} of {count} inputs done, nothing unfinished is left; the same "
-                "call begins again with the first"
+                f"call {again}"
             ) from None
     for source, problem in failures:
         message = problem if problem.startswith(str(source)) else f"{source}: {problem}"
