@@ -90,6 +90,21 @@ def test_a_reader_that_has_enough_is_no_error():
     assert process.returncode == 0
 
 
+def test_ctrl_c_during_an_import_ends_the_command_behind_it(tmp_path):
+    module = "import signal\nsignal.raise_signal(signal.SIGINT)\nopen('whole', 'w').close()\n"
+    (tmp_path / "imported.py").write_text(module)
+    code = (
+        "import sys, time\nfrom triptych import cli\nfrom triptych.apps import plan\n"
+        "plan._plan = lambda _: __import__('imported') and time.sleep(60)\n"
+        "sys.exit(cli.main(['plan']))"
+    )
+    command = [sys.executable, "-c", code]
+    environment = {**os.environ, "PYTHONPATH": str(LIBRARY)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 130 and (tmp_path / "whole").exists()
+    assert done.stderr.startswith("triptych plan: stopped") and done.stderr.count("\n") == 1
+
+
 def test_a_terminal_that_is_gone_ends_no_work():
     """ml-evs/matador#190: of a disowned run"""
     terminal, shown = os.openpty()

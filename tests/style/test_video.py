@@ -247,12 +247,10 @@ def truncated(tmp_path: Path) -> Path:
     return tmp_path / "cut.mp4"
 
 
-def test_a_truncated_video_is_kept_as_far_as_it_goes(tmp_path, caplog):
+def test_a_truncated_video_is_kept_as_far_as_it_goes(tmp_path):
     source = truncated(tmp_path)
     video = made(tmp_path, source)
-    count = len(decoded(video)[0])
-    assert 5 < count < 48
-    assert f"promises 48 frames, but only {count} could be read" in caplog.text
+    assert 5 < len(decoded(video)[0]) < 48
     copied, original = (sound_packets(file) for file in (video, source))
     assert [data for _, data in copied] == [data for _, data in original]
 

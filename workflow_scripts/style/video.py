@@ -1,5 +1,7 @@
 """Stylise the source video with its sound, measure its flicker, and time batches of two sizes."""
 
+import logging
+
 import torch
 
 from triptych.core.device import choose_device, describe_device
@@ -18,7 +20,11 @@ with job(snakemake):
     network, _ = load_network(snakemake.input.network, snakemake.wildcards.painting)
     stylist = network_stylist(network, device, params.precision)
     flicker = Flicker()
-    stylise_to_mp4(source, output.video, stylist, params.batch, crf=params.crf, watch=flicker.add)
+    missing = stylise_to_mp4(
+        source, output.video, stylist, params.batch, crf=params.crf, watch=flicker.add
+    )
+    if missing:
+        logging.warning(missing)
     write_csv(flicker.table().assign(**names), output.flicker)
     table = properties({"source": source, "video": output.video})
     write_csv(table.assign(**names), output.properties)

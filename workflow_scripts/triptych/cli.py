@@ -7,20 +7,17 @@ import argparse
 import errno
 import os
 import re
+import signal
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import redirect_stderr, redirect_stdout
-from difflib import get_close_matches
-from importlib.metadata import PackageNotFoundError, version
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
+from types import FrameType
 from typing import Any, NoReturn
 
-from triptych.apps import doctor, init, plan, policy
-from triptych.apps.pictures import commands as pictures
-from triptych.apps.sounds import commands as sounds
-from triptych.core.errors import InputError, error_message, printable
-from triptych.core.job import silence
-from triptych.core.provenance import LIBRARY
+from triptych.core.errors import InputError, error_message, meant, printable
 
 DESCRIPTION = """\
 Reproduce three papers, and use what was trained on your own files.
@@ -37,12 +34,21 @@ GROUPS = {
     "check": ("doctor", "verify"),
 }
 """Commands by what people want; the help lists them so."""
-CUTOFF = 0.7
-"""Least similarity of a name that is suggested: --limit is not --like (0.62)."""
+INTERRUPTED_EXIT_CODE = 128 + signal.SIGINT
+
+STOPPED = "nothing unfinished is left; the same call begins again"
+"""What is said of a command that Ctrl-C ends, unless its KeyboardInterrupt has a text."""
+
+AGAIN_SECONDS = 0.1
+"""Until a signal that came during an import is looked at again."""
+
+TOGETHER_SECONDS = 1.0
+"""Signals that come together are one: `timeout` sends a second to the whole group, and that one
+would break off the deletion of temporary files."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return the exit code (2 for input that cannot be used)."""
+    """Run the command; return the exit code: 2 for input that cannot be used, 130 after Ctrl-C."""
     os.environ["MPLBACKEND"] = "agg"  # a notebook's is no backend of this environment
     with redirect_stdout(_Printable(sys.stdout)), redirect_stderr(_Printable(sys.stderr)):
         try:
@@ -56,19 +62,68 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    options = _parser().parse_args(arguments)
+    command = "triptych"
     try:
-        _check_checkout()
-        return int(options.run(options))
+        with _interrupted_once():
+            options = _parser().parse_args(arguments)
+            command = f"triptych {options.command}"
+            _check_checkout()
+            return int(options.run(options))
     except BrokenPipeError:
         raise
+    except KeyboardInterrupt as stop:
+        print(f"{command}: stopped; {str(stop) or STOPPED}", file=sys.stderr)
+        return INTERRUPTED_EXIT_CODE
     except (InputError, OSError) as problem:
-        print(f"triptych {options.command}: {error_message(problem)}", file=sys.stderr)
+        print(f"{command}: {error_message(problem)}", file=sys.stderr)
         return 2
+
+
+class _Interrupt(KeyboardInterrupt):
+    """Ctrl-C. Python itself ends by SIGINT where a KeyboardInterrupt, not one of a subclass, has
+    left code that was compiled from a string, as in PyTorch's import."""
+
+
+@contextmanager
+def _interrupted_once() -> Iterator[None]:
+    """Let SIGINT end the block by KeyboardInterrupt, once a module that is being imported is whole:
+    PyTorch's import aborts. Where whoever started the process ignores SIGINT it stays so."""
+    last = -TOGETHER_SECONDS
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        nonlocal last
+        if _imports(frame):
+            again = threading.Timer(AGAIN_SECONDS, os.kill, (os.getpid(), number))
+            again.daemon = True
+            again.start()
+        elif time.monotonic() - last > TOGETHER_SECONDS:
+            last = time.monotonic()
+            raise _Interrupt
+
+    own = threading.current_thread() is threading.main_thread()
+    if not own or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _imports(frame: FrameType | None) -> bool:
+    """Whether a module's code is being run, as an import does, in a frame or in its callers."""
+    while frame is not None:
+        if frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") != "__main__":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _check_checkout() -> None:
     """Refuse another checkout's code, which a .venv that was copied along, or a link, runs."""
+    from triptych.core.provenance import LIBRARY
+
     checkout = Path(os.path.abspath(sys.argv[0])).parent.parent.parent
     library = checkout / LIBRARY.name
     if library.is_dir() and not library.samefile(LIBRARY):
@@ -95,6 +150,8 @@ class _Printable:
         except OSError as error:
             if error.errno != errno.EIO:
                 raise
+            from triptych.core.job import silence
+
             silence(self._stream)  # the terminal is gone; the work goes on
         return len(text)
 
@@ -108,27 +165,25 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         choice = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
-        near = _meant([choice[1]], re.findall(r"[\w-]+", choice[2])) if choice else ""
+        near = meant([choice[1]], re.findall(r"[\w-]+", choice[2])) if choice else ""
         super().error(message + near)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         options, unknown = super().parse_known_args(args, namespace)
         if unknown:
             known = re.findall(r"--[\w-]+", self.format_usage())
-            meant = _meant([text.partition("=")[0] for text in unknown], known)
+            near = meant([text.partition("=")[0] for text in unknown], known)
             if not any(text.startswith("-") for text in unknown):
-                meant = "; a TEXT of several words, or a name with spaces, needs quotation marks"
-            self.error(f"unrecognized arguments: {' '.join(unknown)}{meant}")
+                near = "; a TEXT of several words, or a name with spaces, needs quotation marks"
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{near}")
         return options, unknown
 
 
-def _meant(given: Sequence[str], known: Sequence[str]) -> str:
-    """The end of a message: the names that resemble those given."""
-    near = [name for text in given for name in get_close_matches(text, known, 1, CUTOFF)]
-    return "".join(f"; maybe you meant {name}?" for name in near)
-
-
 def _parser() -> argparse.ArgumentParser:
+    from triptych.apps import doctor, init, plan, policy
+    from triptych.apps.pictures import commands as pictures
+    from triptych.apps.sounds import commands as sounds
+
     parser = _Parser(
         prog="triptych",
         usage="triptych COMMAND ...",
@@ -158,6 +213,8 @@ def _grouped(parsers: Mapping[str, argparse.ArgumentParser]) -> str:
 
 
 def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return f"triptych {version('triptych')}"
     except PackageNotFoundError:

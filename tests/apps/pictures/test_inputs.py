@@ -170,20 +170,72 @@ def test_a_network_that_gives_no_numbers_writes_nothing(monkeypatch, capsys):
     assert list(Path("out").iterdir()) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_signal_leaves_no_temporary_file(number):
     write_film("long.mp4", frames=400, side=320)
     command = [sys.executable, "-m", "triptych.cli", "stylize", "--device", "cpu", "long.mp4"]
     command += ["--style", "NET:2+a.SAFETENSORS", "-o", "out"]
     library = str(Path(stylizer.__file__).parents[3])
-    call = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": library})
+    environment = {**os.environ, "PYTHONPATH": library}
+    call = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
     while not any(path.stat().st_size for path in Path("out").glob(".partial-*")):
         assert time.monotonic() < deadline and call.poll() is None
         time.sleep(0.05)
     call.send_signal(number)
-    assert call.wait(30) == 128 + number
+    call.send_signal(number)  # as `timeout` does
+    _, said = call.communicate(timeout=30)
+    assert call.returncode == 128 + number and "Traceback" not in said
     assert list(Path("out").iterdir()) == []
+    if number == signal.SIGINT:
+        assert said.splitlines()[-1].startswith("triptych stylize: stopped; 0 of 1 inputs done")
+
+
+def test_of_a_film_that_is_cut_the_exit_code_tells(capsys):
+    write_film("whole.mkv", "matroska", frames=60, side=64)
+    content = Path("whole.mkv").read_bytes()
+    Path("cut.mkv").write_bytes(content[: len(content) * 6 // 10])
+    assert stylize("whole.mkv", "-o", "a.mp4", "-q") == 0
+    assert capsys.readouterr().err == ""
+    assert stylize("whole.mkv", "cut.mkv", "-o", "out", "-q") == 2
+    said = capsys.readouterr().err.splitlines()
+    assert "cut.mkv" in said[0] and "1 of 2 inputs" in said[1] and len(said) == 2
+    assert {path.name for path in Path("out").iterdir()} == {"whole.mp4", "cut.mp4"}
+
+
+@pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP", "TIFF", "BMP", "GIF", "AVIF", "PPM"])
+def test_a_picture_that_is_cut_is_refused_and_heic_not_spoken_of(form, capsys):
+    pixels = np.random.default_rng(0).integers(0, 256, (40, 40, 3), dtype=np.uint8)
+    stream = io.BytesIO()
+    Image.fromarray(pixels).save(stream, form)
+    Path("cut.jpg").write_bytes(stream.getvalue()[: len(stream.getvalue()) * 6 // 10])
+    assert stylize("cut.jpg", "-o", "x.png") == 2
+    said = capsys.readouterr().err
+    assert "cut.jpg" in said and "HEIC" not in said and not Path("x.png").exists()
+
+
+def test_what_takes_pictures_alone_names_the_film(capsys):
+    write_film("clip.mp4")
+    write_image("photo.png", torch.rand(3, 8, 8))
+    for option in (["--size", "8"], ["--style", "all"], ["--optimize"]):
+        given = ["stylize", "photo.png", "clip.mp4", "-o", "out", "--style", "NET:2+a.SAFETENSORS"]
+        assert main([*given, *option]) == 2
+        said = capsys.readouterr().err
+        assert "clip.mp4" in said and " ".join(option[:1]) in said
+    for option in (["--steady", "0.95"], ["--optimize", "--steady", "0"]):
+        assert stylize("photo.png", *option, "-o", "out") == 2
+        assert "--steady" in capsys.readouterr().err
+    assert not Path("out").exists()
+
+
+def test_progress_and_the_last_line_count_alike(monkeypatch, capsys):
+    Path("in/more").mkdir(parents=True)
+    for name in ("a", "b"):
+        write_image(f"in/{name}.png", torch.rand(3, 8, 8))
+    Path("in/c.png").write_bytes(b"")
+    assert stylize("in", "-o", "out") == 2
+    said = capsys.readouterr().err
+    assert said.count("2 of 4 inputs") == 2 and "0 s left" in said
 
 
 def test_what_is_transparent_leaves_no_fringe_when_it_is_made_smaller():

@@ -15,6 +15,7 @@ from triptych.style.data.image_files import keep_colours, open_image
 from triptych.style.data.images import image_tensors, read_image, resize, write_image
 from triptych.style.network import stylize
 from triptych.style.network.architecture import Architecture
+from triptych.style.network.mixtures import mixture
 from triptych.style.network.network import TransformationNetwork
 from triptych.style.network.network_files import save_network
 from triptych.style.network.stylize import stylise
@@ -140,6 +141,10 @@ def test_strokes_are_as_large_against_the_photograph_as_in_the_painting(here, ca
             ["in/a.png", "--style", "net.safetensors", "-o", "x", "--evaluations", "1"],
             "needs --optimize",
         ),
+        (["in/a.png", "-o", "x", "--evaluations", "10,a"], "'a' is no whole number"),
+        (["in/a.png", "-o", "x", "--size", "640x480"], "'640x480' is no whole number"),
+        (["in/a.png", "-o", "x", "--strength", "50%"], "'50%' is no number from 0 to 1"),
+        (["in/a.png", "--style", "net.safetensors", "-o", "x", "--device", "cuda"], "--device"),
     ],
 )
 def test_bad_arguments_get_one_message_and_exit_code_2(here, capsys, arguments, message):
@@ -180,6 +185,20 @@ def test_shipped_and_trained_networks_of_one_name_are_told_apart(networks):
     assert find_network("candy")[0].parts[-2] == "temporal"
     with pytest.raises(InputError, match="candy@temporal, swirls@shipped, swirls@plain"):
         find_network("wave")
+    with pytest.raises(InputError, match="meant swirls"):
+        find_network("Swirl")
+    with pytest.raises(InputError, match="candy is a network's style"):
+        catalogue.painting_file("candy")
+
+
+def test_of_a_mixture_the_unknown_style_is_named_and_spaces_are_left_out(here):
+    shape = Architecture(4, "nearest", (0, 1), palette=True, styles=2)
+    path = here / "resources/style/networks/two.safetensors"
+    save_network(path, TransformationNetwork(shape), {"styles": ["oil", "chalk"]})
+    with pytest.raises(InputError, match=r"no style olil; .* meant oil"):
+        find_network("chalk:0.5+olil:0.5")
+    assert find_network("oil : 2 + chalk")[0] == path
+    assert mixture("oil : 2 + chalk", ["oil", "chalk"], "") == pytest.approx([2 / 3, 1 / 3])
 
 
 def test_the_help_names_every_style_that_is_shipped(capsys):

@@ -73,9 +73,10 @@ def add_quiet(parser: argparse.ArgumentParser) -> None:
 
 
 def show_progress(options: argparse.Namespace) -> None:
-    """Print what is logged from now on: remarks and progress, or with --quiet warnings alone."""
-    level = logging.WARNING if options.quiet else logging.INFO
+    """Print what is logged from now on: remarks and progress, or with --quiet errors alone."""
+    level = logging.ERROR if options.quiet else logging.INFO
     logging.basicConfig(level=level, format="%(message)s", stream=sys.stderr, force=True)
+    logging.captureWarnings(True)
     if sys.stderr.isatty():  # where a bar says it
         logging.getLogger().handlers[0].addFilter(lambda record: record.name != PROGRESS)
 
@@ -87,4 +88,7 @@ def chosen_device(options: argparse.Namespace) -> "torch.device":
     try:
         return choose_device(options.device)
     except ValueError as problem:
-        raise InputError(str(problem)) from problem
+        raise InputError(
+            f"--device {options.device}: PyTorch finds no GPU here; leave --device out, or check "
+            "the driver with nvidia-smi"
+        ) from problem

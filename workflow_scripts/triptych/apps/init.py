@@ -105,15 +105,19 @@ def _demo(options: argparse.Namespace) -> int:
     check_workflow(options.folder)
     writable_cache("snakemake")
     command = [sys.executable, "-m", "snakemake", "--cores", options.cores]
-    done = subprocess.run(
+    snakemake = subprocess.Popen(
         [*command, "--logger", "triptych"],
         cwd=options.folder,
         env={**os.environ, "PYTHONPATH": f"{LOGGER}{os.pathsep}{python_path()}"},
-        check=False,
     )
-    if done.returncode == 0:
+    try:
+        code = snakemake.wait()
+    except KeyboardInterrupt:  # Snakemake has it from the terminal, too, and ends its jobs first
+        snakemake.wait()
+        raise KeyboardInterrupt("finished results are kept; the same call goes on") from None
+    if code == 0:
         print(f"Done. Open {options.folder / 'results' / 'report.html'} in a browser.")
-    return done.returncode
+    return code
 
 
 def fetch() -> list[str]:

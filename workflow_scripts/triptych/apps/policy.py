@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from triptych.apps import output_path
-from triptych.core.errors import InputError
+from triptych.core.errors import InputError, between, natural
 
 if TYPE_CHECKING:
     from triptych.rl.acting.exporting import StoredPolicy
@@ -42,8 +42,10 @@ def add_commands(commands: Any) -> None:
         "--observations", choices=("raw", "normalised"), help="observations it was trained on"
     )
     which.add_argument("--pruning", help="default or a name of rl.pruning.variants")
-    which.add_argument("--sparsity", type=float, metavar="PERCENT", help="percent, such as 95")
-    which.add_argument("--seed", type=int, help="seed of the run")
+    which.add_argument(
+        "--sparsity", type=between(0, 100), metavar="PERCENT", help="percent, such as 95"
+    )
+    which.add_argument("--seed", type=natural, help="seed of the run")
     export.add_argument(
         "--values",
         choices=("fp32", "fp16"),

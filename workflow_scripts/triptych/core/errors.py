@@ -1,10 +1,16 @@
 """Errors that a user can correct, and helpers for messages and argparse."""
 
 import argparse
+import math
 import re
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 from urllib.parse import urlsplit
 
 INFRASTRUCTURE = True
+
+CUTOFF = 0.7
+"""Least similarity of a name that is suggested: --limit is not --like (0.62)."""
 
 
 class InputError(Exception):
@@ -35,19 +41,45 @@ def printable(text: str, allowed: str = "") -> str:
     return re.sub(control, lambda one: one[0] if one[0] in allowed else ascii(one[0])[1:-1], text)
 
 
+def meant(given: Iterable[str], known: Iterable[str]) -> str:
+    """The end of a message: the names that resemble those given, whatever their capitals."""
+    names = {name.lower(): name for name in known}
+    near = (get_close_matches(text.lower(), names, 1, CUTOFF) for text in given)
+    return "".join(f"; maybe you meant {names[name]}?" for found in near for name in found)
+
+
 def positive(text: str) -> int:
     """Parse a whole number of at least 1, as argparse's `type`."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not at least 1")
-    return number
+    return _whole(text, 1)
 
 
 def natural(text: str) -> int:
     """Parse a whole number of at least 0, as argparse's `type`."""
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{text} is not at least 0")
+    return _whole(text, 0)
+
+
+def _whole(text: str, least: int) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = least - 1
+    if number < least:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least {least}")
+    return number
+
+
+def between(least: float, most: float) -> Callable[[str], float]:
+    """Return the argparse type of a number from `least` to `most`."""
+
+    def number(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"{text!r} is no number from {least:g} to {most:g}")
+        return value
+
     return number
 
 

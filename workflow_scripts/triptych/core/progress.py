@@ -36,6 +36,7 @@ class Progress:
     ) -> None:
         self._what, self._total, self._unit = what, total, unit
         self._done = self._start = self._said = done
+        self._skipped = 0
         self._work = work
         self._began = self._logged = time.monotonic()
         terminal = sys.__stderr__
@@ -57,16 +58,26 @@ class Progress:
         self._start, self._began = self._done, time.monotonic()
         self._bar.unpause()
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         self._bar.close()
-        if self._total > 1 and self._said != self._done:
+        interrupted = kind is not None and issubclass(kind, KeyboardInterrupt)
+        if self._total > 1 and self._said != self._done and not interrupted:
             self._log()
+
+    @property
+    def done(self) -> int:
+        """Units that were counted."""
+        return self._done
+
+    def skip(self, units: int = 1) -> None:
+        """Leave `units` out: they take no more time, and are not counted."""
+        self._skipped += units
 
     def advance(self, units: int = 1, note: str = "") -> None:
         """Count `units` more; `note` follows the figures."""
         self._done += units
         self._total = max(self._total, self._done)  # a film may have more than it promises
-        self._bar.total = self._work(self._total)
+        self._bar.total = self._work(self._total - self._skipped)
         count = f"{self._done} of {self._total} {self._unit}"
         self._bar.set_postfix_str(f"{count} {note}" if note else count, refresh=False)
         self._bar.update(self._work(self._done) - self._work(self._done - units))
@@ -77,7 +88,8 @@ class Progress:
         self._logged, self._said = time.monotonic(), self._done
         seconds = self._logged - self._began
         rate = (self._done - self._start) / max(1e-9, seconds)
-        start, done, total = map(self._work, (self._start, self._done, self._total))
+        ends = self._start, self._done, self._total - self._skipped
+        start, done, total = map(self._work, ends)
         rest = "no progress yet"
         if done > start:
             rest = f"{seconds * (total - done) / (done - start):.0f} s left"

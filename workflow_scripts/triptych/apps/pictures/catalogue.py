@@ -7,10 +7,10 @@ from pathlib import Path
 from safetensors import SafetensorError
 
 from triptych.apps.pictures import shipped_paintings
-from triptych.core.errors import InputError
+from triptych.core.errors import InputError, meant
 from triptych.core.packages import entry_of, obtain, sources
 from triptych.style.data.image_files import NOT_READ, SUFFIXES
-from triptych.style.network.mixtures import header_of, styles_of
+from triptych.style.network.mixtures import header_of, styles_of, weighted
 
 CHECKOUT = Path(__file__).resolve().parents[4]
 NETWORKS = {".safetensors", ".pth", ".pt", ".model"}
@@ -79,9 +79,10 @@ def find_network(style: str) -> tuple[Path, str, str]:
     matches = [entry for entry in entries if style in (entry.painting, entry.name)]
     if not matches:
         known = ", ".join(entry.name for entry in entries) or "none yet: run make demo"
+        near = meant([style], {entry.painting for entry in entries})
         raise InputError(
             f"{style} is neither a file nor a network's name; there are {known}. For a painting "
-            "of your own use --optimize"
+            f"of your own use --optimize{near}"
         )
     chosen, others = matches[0], matches[1:]
     which = "shipped with Triptych" if chosen.kind == "shipped" else f"trained here ({chosen.kind})"
@@ -93,12 +94,16 @@ def find_network(style: str) -> tuple[Path, str, str]:
 
 def _mixture(style: str, entries: list[Entry]) -> tuple[Path, str, str]:
     """`find_network` of several styles, which are of one file."""
-    names = {part.partition(":")[0] for part in style.split("+")}
+    names = [name for name, _ in weighted(style)]
     for path in dict.fromkeys(entry.path for entry in entries):
-        if names <= set(styles_of(path)):
+        if set(names) <= set(styles_of(path)):
             return path, style, f"styles {style} of the network {path}"
     mixed = sorted({entry.painting for entry in entries if styles_of(entry.path)})
-    raise InputError(f"no network has all styles of {style}; those that mix are {', '.join(mixed)}")
+    unknown = [name for name in names if name not in mixed]
+    problem = f"no network has all styles of {style}"
+    if unknown:
+        problem = f"{style}: there is no style {', '.join(unknown)}"
+    raise InputError(f"{problem}; those that mix are {', '.join(mixed)}{meant(unknown, mixed)}")
 
 
 def painting_file(name: str) -> Path:
@@ -109,9 +114,15 @@ def painting_file(name: str) -> Path:
     path = Path(name)
     if not path.is_file():
         shipped = shipped_paintings(CHECKOUT)
+        if name not in shipped and name in {entry.painting for entry in catalogue()}:
+            raise InputError(
+                f"{name} is a network's style: leave out --optimize to use it; with --optimize "
+                f"give the file of a painting, or {', '.join(shipped)}"
+            )
         if name not in shipped:
             raise InputError(
                 f"{name} is no file; with --optimize give a painting's, or {', '.join(shipped)}"
+                f"{meant([name], shipped)}"
             )
         return shipped[name]
     if path.suffix.lower() in NETWORKS:

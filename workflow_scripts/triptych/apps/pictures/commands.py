@@ -4,9 +4,8 @@ import argparse
 import logging
 import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from triptych.apps import NOT_USED, add_device, add_quiet, command, output_path, show_progress
 from triptych.apps.pictures import (
@@ -17,7 +16,11 @@ from triptych.apps.pictures import (
     shipped_styles,
     unfinished_folder,
 )
-from triptych.core.errors import InputError, positive
+from triptych.core.errors import InputError, between, positive
+
+if TYPE_CHECKING:
+    from triptych.apps.pictures.work_list import Item
+    from triptych.core.progress import Progress
 
 DESCRIPTION = (
     """\
@@ -67,7 +70,8 @@ def add_commands(commands: Any) -> None:
         "--output",
         type=output_path,
         metavar="OUT",
-        help="output file for one input, else a folder",
+        help="output file for one input, else a folder. Pictures: .png, .jpg, .webp or .tif; "
+        "films: .mp4. Transparent parts are painted on white and stay transparent, but in .jpg",
     )
     parser.add_argument(
         "--overwrite",
@@ -76,11 +80,14 @@ def add_commands(commands: Any) -> None:
     )
     parser.add_argument("--networks", action="store_true", help="list the networks and exit")
     parser.add_argument(
-        "--size", type=positive, metavar="PIXELS", help="resize the shorter side first"
+        "--size",
+        type=_pixels,
+        metavar="PIXELS",
+        help="resize pictures first: pixels of the shorter side; films keep their size",
     )
     parser.add_argument(
         "--style-scale",
-        type=_between(0.01, 100),
+        type=between(0.01, 100),
         default=1.0,
         metavar="S",
         help="size of the painting relative to the photograph, along their shorter sides; larger "
@@ -94,7 +101,7 @@ def add_commands(commands: Any) -> None:
     )
     parser.add_argument(
         "--strength",
-        type=_between(0, 1),
+        type=between(0, 1),
         default=1.0,
         help="share of the result against the input, 0 to 1 (default: 1)",
     )
@@ -119,8 +126,7 @@ def _add_network_options(parser: argparse.ArgumentParser) -> None:
     network = parser.add_argument_group("with a network")
     network.add_argument(
         "--steady",
-        type=_between(0, 1),
-        default=STEADY,
+        type=between(0, 1),
         metavar="S",
         help="keep this share of the fine strokes of a film's frame before, moved along with the "
         f"film, 0 to 1; 0 paints every frame by itself (default: {STEADY:g})",
@@ -135,18 +141,23 @@ def _add_network_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _counts(text: str) -> list[int]:
-    return [positive(count) for count in text.split(",")]
+    """The argparse type of evaluations: whole numbers with commas between them."""
+    try:
+        return [positive(count) for count in text.split(",")]
+    except argparse.ArgumentTypeError as problem:
+        raise argparse.ArgumentTypeError(
+            f"{problem}; expected one for each scale, such as {','.join(map(str, EVALUATIONS))}"
+        ) from None
 
 
-def _between(least: float, most: float) -> Callable[[str], float]:
-    """The argparse type of a number from `least` to `most`."""
-
-    def number(text: str) -> float:
-        if not least <= (value := float(text)) <= most:
-            raise argparse.ArgumentTypeError(f"{text} is not between {least:g} and {most:g}")
-        return value
-
-    return number
+def _pixels(text: str) -> int:
+    """The argparse type of a side in pixels."""
+    try:
+        return positive(text)
+    except argparse.ArgumentTypeError as problem:
+        raise argparse.ArgumentTypeError(
+            f"{problem}; expected the pixels of the shorter side alone, such as 480"
+        ) from None
 
 
 def _stylize(options: argparse.Namespace) -> int:
@@ -162,7 +173,12 @@ def _stylize(options: argparse.Namespace) -> int:
             raise InputError(f"{name} is missing; see triptych stylize --help")
     if options.evaluations and not options.optimize:
         raise InputError("--evaluations needs --optimize: a trained network ignores it")
+    if options.optimize and options.steady is not None:
+        raise InputError("--steady is for films, and --optimize takes pictures alone")
+    if options.optimize and options.precision != "auto":
+        raise InputError("--precision is a network's: --optimize ignores it")
     from triptych.apps.pictures.work_list import work_list
+    from triptych.core.progress import Progress
 
     listed = work_list(
         options.inputs,
@@ -170,36 +186,65 @@ def _stylize(options: argparse.Namespace) -> int:
         overwrite=options.overwrite,
         resumed=options.optimize and unfinished_folder(options.output).is_dir(),
     )
-    items = listed.items
-    if options.optimize and any(item.kind == "video" for item in items):
-        raise InputError("--optimize takes images only: a video would take days, and flicker")
-    if options.size and any(item.kind == "video" for item in items):
-        raise InputError("--size takes images only; videos keep their size")
-    if options.style == ALL and any(item.kind == "video" for item in items):
-        raise InputError(f"--style {ALL} takes images only")
+    _check_films(options, [item.source for item in listed.items if item.kind == "video"])
     show_progress(options)
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores SIGHUP
             signal.signal(number, _leave)
-    failures = list(listed.left_out)
-    count = len(items) + len(failures)
     if listed.earlier:
         logger.info(
             f"results of earlier calls in {options.output}, not painted again: "
             f"{len(listed.earlier)} (another -o would paint them)"
         )
-    for quick in (True, False):
-        if items:
-            stylizer = _stylizer(options, items, quick)
-            failures += stylizer.work(items)
-            items = stylizer.left
+    count = len(listed.items) + len(listed.left_out)
+    with Progress("stylised", count, "inputs") as progress:
+        progress.skip(len(listed.left_out))
+        try:
+            failures = listed.left_out + _worked(options, listed.items, progress)
+        except KeyboardInterrupt:
+            again = "goes on" if options.optimize else "begins again with the first"
+            raise KeyboardInterrupt(
+                f"{progress.done} of {count} inputs done, nothing unfinished is left; the same "
+                f"call {again}"
+            ) from None
     for source, problem in failures:
         message = problem if problem.startswith(str(source)) else f"{source}: {problem}"
         print(f"triptych stylize: {message}", file=sys.stderr)
     if failures:
-        done = count - len(failures)
-        print(f"triptych stylize: {done} of {count} inputs done", file=sys.stderr)
+        print(f"triptych stylize: {progress.done} of {count} inputs done", file=sys.stderr)
     return 2 if failures else 0
+
+
+def _check_films(options: argparse.Namespace, films: list[Path]) -> None:
+    """Raise InputError where films are among the inputs of what takes pictures alone, or none is
+    of what takes films alone."""
+    if not films and options.steady is not None:
+        raise InputError("--steady is for films, and no input is one: leave it out")
+    if not films:
+        return
+    named = f"the film {films[0]}{f' and {len(films) - 1} more' if len(films) > 1 else ''}"
+    for option, problem in {
+        "--optimize": options.optimize and "a film would take days, and flicker",
+        "--size": options.size and "films keep their size",
+        f"--style {ALL}": options.style == ALL and "a sheet shows pictures",
+    }.items():
+        if problem:
+            raise InputError(
+                f"{option} takes pictures alone ({problem}): leave out {named}, or {option}"
+            )
+
+
+def _worked(
+    options: argparse.Namespace, items: "list[Item]", progress: "Progress"
+) -> list[tuple[Path, str]]:
+    """Paint all items; return those of which something failed, and why."""
+    failures = []
+    for quick in (True, False):
+        if items:
+            stylizer = _stylizer(options, items, quick)
+            failures += stylizer.work(items, progress)
+            items = stylizer.left
+    return failures
 
 
 def _leave(number: int, frame: object) -> None:
@@ -207,7 +252,7 @@ def _leave(number: int, frame: object) -> None:
     sys.exit(128 + number)
 
 
-def _stylizer(options: argparse.Namespace, items: list[Any], quick: bool) -> Any:
+def _stylizer(options: argparse.Namespace, items: "list[Item]", quick: bool) -> Any:
     """The stylizer of these options; quick: one without PyTorch where it suits."""
     from triptych.apps.pictures import onnx_stylizer
 

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from triptych.apps import chosen_device
+from triptych.apps.pictures import STEADY
 from triptych.apps.pictures.catalogue import find_network
 from triptych.apps.pictures.stylizer import Stylizer, painted_side
 from triptych.apps.pictures.work_list import Item
@@ -53,17 +54,17 @@ class NetworkStylizer(Stylizer):
         results: Planes = stylise(prepared, images).cpu().numpy()
         return results
 
-    def film(self, item: Item) -> None:
-        """Stylise a video, frame by frame, as mp4 with its sound."""
+    def film(self, item: Item) -> str:
+        """Stylise a video, frame by frame, as mp4 with its sound; return what of it is missing."""
 
         def painted(frames: Tensor) -> Tensor:
             return torch.from_numpy(self.stylised(frames.numpy()))
 
         stylist = stylist_of(painted, torch.device("cpu"))
-        if share := self.options.steady:
+        if share := STEADY if self.options.steady is None else self.options.steady:
             stylist = Steadied(stylist, share)
         with item.results.new(item.target) as path:
-            stylise_to_mp4(item.source, path, stylist, comment=f"painted by {PAINTED}")
+            return stylise_to_mp4(item.source, path, stylist, comment=f"painted by {PAINTED}")
 
     def _prepared_for(self, image: Tensor) -> PreparedNetwork:
         """The network in the precision that was asked for.

@@ -4,6 +4,7 @@ import argparse
 import hashlib
 import logging
 import shutil
+import sys
 from itertools import accumulate
 from math import prod
 from pathlib import Path
@@ -21,6 +22,7 @@ from triptych.core.device import choose_precision
 from triptych.core.errors import InputError
 from triptych.core.files import sha256_of
 from triptych.core.memory import NoRoomError, free_memory, readable
+from triptych.core.progress import Progress
 from triptych.core.stopping import Stop, Stopped, listening
 from triptych.core.training_loop import LoopSettings, TrainingLoop
 from triptych.style import losses, optimise
@@ -91,15 +93,16 @@ class OptimisingStylizer(Stylizer):
         self._stop: Stop | None = None
         logger.info(f"{backbone.architecture.name} ({path})")
 
-    def work(self, items: list[Item]) -> list[tuple[Path, str]]:
+    def work(self, items: list[Item], progress: Progress) -> list[tuple[Path, str]]:
         """Work as `Stylizer.work` does; raises Stopped by a signal, after saving the state."""
         with listening() as self._stop:
             try:
-                failures = super().work(items)
+                failures = super().work(items, progress)
             except Stopped as stopped:
-                logger.warning(
+                print(
                     f"{stopped.reason}: {self.unfinished} holds what was done; the same "
-                    "command goes on from there, or delete it"
+                    "command goes on from there, or delete it",
+                    file=sys.stderr,
                 )
                 raise
         for state in self._states:

@@ -59,24 +59,42 @@ class Stylizer:
         """Paint photographs [N, 3, H, W] in [0, 1]: the engine."""
         raise NotImplementedError
 
-    def film(self, item: Item) -> None:
+    def film(self, item: Item) -> str:
+        """Stylise a film, and write the result; return a sentence on what of it is missing."""
         raise NotImplementedError
 
-    def work(self, items: list[Item]) -> list[tuple[Path, str]]:
-        """Stylise and write every item; return the sources that failed, and why."""
+    def work(self, items: list[Item], progress: Progress) -> list[tuple[Path, str]]:
+        """Stylise and write every item; return the sources of which something failed, and why.
+
+        progress: counts those that are done
+        """
         failures: list[tuple[Path, str]] = []
-        with Progress("stylised", len(items), "inputs") as progress:
-            for item in items:
-                self.begin(item)
-                try:
-                    (self.film if item.kind == "video" else self.paint)(item)
-                    print(f"{item.source} -> {item.results.written[-1]}", flush=True)
-                    progress.advance()
-                except TooLargeError:
-                    self.left.append(item)
-                except Exception as problem:  # it ends this input's work, not the others'
-                    failures.append((item.source, error_message(problem)))
+        for item in items:
+            self.begin(item)
+            try:
+                problem = self._done(item)
+            except TooLargeError:
+                self.left.append(item)
+                continue
+            except Exception as error:  # it ends this input's work, not the others'
+                problem = error_message(error)
+            if problem:
+                failures.append((item.source, problem))
+                progress.skip()
+            else:
+                progress.advance()
         return failures
+
+    def _done(self, item: Item) -> str:
+        """Stylise and write an item; return what of it could not be read."""
+        lacks = ""
+        if item.kind == "video":
+            lacks = self.film(item)
+        else:
+            self.paint(item)
+        if not self.options.quiet:
+            print(f"{item.source} -> {item.results.written[-1]}", flush=True)
+        return lacks
 
     def paint(self, item: Item) -> None:
         """Stylise an image at the size of --size, and write the result."""

@@ -19,7 +19,7 @@ from triptych.apps import (
     output_path,
     show_progress,
 )
-from triptych.core.errors import InputError, positive, printable
+from triptych.core.errors import InputError, natural, positive, printable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -102,7 +102,7 @@ def add_commands(commands: Any) -> None:
     )
     serve.add_argument(
         "--port",
-        type=int,
+        type=natural,
         default=8765,
         help="port of the page (default: %(default)s); 0 chooses a free one",
     )
@@ -382,7 +382,7 @@ def _adapt(options: argparse.Namespace) -> int:
             stop=StopRequest(),
         )
     except Stopped as stopped:
-        logger.warning(f"stopped by {stopped.reason}; run it again to resume")
+        print(f"stopped by {stopped.reason}; run it again to resume", file=sys.stderr)
         return 130
     print(as_text(scores))
     print(verdict(scores))

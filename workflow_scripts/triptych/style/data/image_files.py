@@ -82,8 +82,8 @@ ABOUT = "triptych-about"
 """Key in an image's `info` of what `write_planes` is to keep: options of Pillow's `save`."""
 
 EXPECTED = (
-    "Expected a whole JPEG, PNG, WebP, TIFF, BMP or GIF file, not a telephone's HEIC: convert it, "
-    "or fetch it again."
+    "Expected a whole JPEG, PNG, WebP, TIFF, BMP, GIF, AVIF, PPM, PFM, JPEG 2000 or ICO file: "
+    "convert it, or fetch it again."
 )
 
 
@@ -133,13 +133,18 @@ def is_image(path: Path) -> bool:
     try:
         with path.open("rb") as stream:
             start = stream.read(12)
-            if (start[4:8] == b"ftyp" and start[8:12] in HEIF) or start.startswith(BEGINNINGS):
+            if _is_heif(start) or start.startswith(BEGINNINGS):
                 return True
             stream.seek(0)
             Image.open(stream, formats=READ).close()
     except Exception:  # Pillow raises many kinds for what it doesn't know
         return False
     return True
+
+
+def _is_heif(start: bytes) -> bool:
+    """Whether a file's first 12 bytes are those of a HEIC photograph."""
+    return start[4:8] == b"ftyp" and start[8:12] in HEIF
 
 
 def size_of(path: Path) -> tuple[int, int]:
@@ -173,7 +178,7 @@ def open_image(
     except InputError:
         raise
     except Exception as error:  # Pillow raises many kinds for a damaged file
-        why = f"{type(error).__name__}: {error}"
+        why = str(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
         if isinstance(error, Image.UnidentifiedImageError):  # whose text has a memory address
             why = "of no known format"
         raise InputError(f"{what} cannot be read as an image ({why}). {EXPECTED}") from error
@@ -203,7 +208,9 @@ def _decoded(stream: BinaryIO, what: str, at_least: int | None, shorter: int | N
             return _finished(image, stream, what, at_least, shorter)
     except Image.UnidentifiedImageError:
         stream.seek(0)
-        start = stream.read(4)
+        start = stream.read(12)
+        if _is_heif(start):
+            raise InputError(f"{what} is a HEIC photograph: convert it to JPEG") from None
         if not start.startswith(BEGINNINGS):
             raise
         read = pfm_image if start.startswith(b"PF") else tiff_image

@@ -53,7 +53,7 @@ def weighted(text: str) -> list[tuple[str, float | None]]:
     """Names and weights of "swirls:2+waves:1": 1 where none is given, None for none above 0."""
     parts = []
     for part in text.split("+"):
-        name, _, weight = part.partition(":")
+        name, _, weight = map(str.strip, part.partition(":"))
         try:
             value = float(weight or 1)
         except ValueError:

@@ -47,6 +47,7 @@ class VideoInfo:
     `stamps` are the frames' time stamps in the file, in its own ticks; none where they don't tell
     in which order frames are shown. `sound` is the codec and the seconds of the first audio stream,
     if there is one. `tags` are the file's title, date, place and the like, by FFmpeg's names.
+    `broken` is why its packets could not be read to the end, or empty.
     """
 
     path: Path
@@ -65,6 +66,7 @@ class VideoInfo:
     stamps: tuple[int, ...]
     sound: tuple[str, float] | None
     tags: dict[str, str]
+    broken: str
 
     @property
     def duration(self) -> Fraction:
@@ -141,6 +143,7 @@ def probe(path: str | Path) -> VideoInfo:
         stamps=() if listed.in_order else stamps,
         sound=listed.sound,
         tags=listed.tags,
+        broken=listed.broken,
     )
 
 
@@ -150,7 +153,8 @@ class _Listed:
     `shown` are the pictures' times and durations in ticks of `tick` seconds, `untimed` whether the
     file doesn't tell them, `in_order` whether frames take them one after the other; `last` is the
     last picture's duration, `counted` how many the header promises, 0 if it doesn't; `rates` are
-    those it states, `sound` codec and seconds of the first sound, `begins` the film's first second.
+    those it states, `sound` codec and seconds of the first sound, `begins` the film's first second,
+    `broken` why the packets end early, or empty.
     """
 
     def __init__(self, container: InputContainer, stream: VideoStream) -> None:
@@ -159,6 +163,7 @@ class _Listed:
         self.pixel_aspect = stream.sample_aspect_ratio or Fraction(1)
         self.tags = dict(container.metadata)
         self.shown: dict[int, int] = {}
+        self.broken = ""
         audio = audio_streams(container)[:1]
         skipped, untimed = 0, 0  # pictures before an edit list's begin; ticks without a time
         heard: list[Fraction] = []  # when packets of the sound begin and end
@@ -175,7 +180,8 @@ class _Listed:
                 elif packet.stream_index == audio[0].index:
                     heard += [time * packet.time_base, (time + lasts) * packet.time_base]
         except Exception as error:  # a damaged file may raise anything
-            logger.warning("the video breaks off: %s", reason(error))
+            self.broken = reason(error)
+            logger.warning("the video breaks off: %s", self.broken)
         self.untimed = untimed > 0 and not self.shown
         if self.untimed:
             interval = 1 / ((stream.guessed_rate or stream.average_rate or 25) * self.tick)

@@ -1,7 +1,6 @@
 """Stylising videos: decoding, network and encoding side by side (section IV-B 11 of the paper);
 and a stylised video's properties, and speed."""
 
-import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,12 +19,11 @@ from triptych.style.data.images import to_bytes
 from triptych.style.network.fast import PreparedNetwork
 from triptych.style.network.network import TransformationNetwork
 from triptych.style.network.stylize import checked_precision, stylise
+from triptych.style.video.completeness import missing_part
 from triptych.style.video.frames import read_batches, read_frames
 from triptych.style.video.info import VideoInfo, probe
 from triptych.style.video.sound import sound_of
 from triptych.style.video.writing import VideoWriter
-
-logger = logging.getLogger(__name__)
 
 Stylist = Callable[[np.ndarray], np.ndarray]
 """uint8 [n, H, W, 3] RGB frames to as many stylised ones of the same size."""
@@ -80,13 +78,13 @@ def stylise_to_mp4(
     crf: int = 18,
     comment: str = "",
     watch: Callable[[np.ndarray, np.ndarray], None] | None = None,
-) -> None:
+) -> str:
     """Stylise each frame of `source` into an H.264 mp4 at the source's times, with its sound.
 
     `batch` frames are painted at once, or fewer large ones. `crf` is x264's constant rate factor: 0
     is lossless, 18 hard to tell from the frames. `watch` is called with every frame and the
-    stylised one. A truncated video is stylised as far as it can be read, with a warning; raises
-    InputError when no frame can be read.
+    stylised one. A truncated video is stylised as far as it can be read. Returns a sentence on what
+    is missing, empty for a whole film; raises InputError when no frame can be read.
     """
     info = probe(source)
     batch = max(1, min(batch, BATCH_PIXELS // (info.width * info.height)))
@@ -105,16 +103,7 @@ def stylise_to_mp4(
             tags=tags,
         )
         written = _run(info, writer, stylist, batch, watch)
-    expected = max(info.frames_stated, info.frames)
-    if written < expected:
-        logger.warning(
-            "%s promises %d frames, but only %d could be read; the rest (%.1f s) is missing in the "
-            "result",
-            info.path,
-            expected,
-            written,
-            (expected - written) / info.fps,
-        )
+    return missing_part(info, written)
 
 
 def overlapped(
@@ -141,7 +130,8 @@ def _run(
     stylist: Stylist,
     batch: int,
     watch: Callable[[np.ndarray, np.ndarray], None] | None,
-) -> int:
+) -> list[int]:
+    """Stylise and write all frames; return their numbers."""
     written: list[int] = []
     with writer, Progress("stylised", info.frames, "frames") as progress:
 
@@ -155,7 +145,7 @@ def _run(
 
         overlapped(read_batches(info, batch), lambda of: (of[0], stylist(of[0]), of[1]), write)
         writer.finish(info.start(written[-1] + 1))
-    return len(written)
+    return written
 
 
 def properties(files: Mapping[str, str | Path]) -> pd.DataFrame:

@@ -65,7 +65,7 @@ def sound_files(folder: Path, unread: list[str] | None = None) -> list[str]:
     visited = set()
 
     def warn(problem: OSError) -> None:
-        logger.warning("%s: %s; nothing new in it is indexed", problem.filename, problem.strerror)
+        logger.error("%s: %s; nothing new in it is indexed", problem.filename, problem.strerror)
         if unread is not None:
             unread.append(str(problem.filename))
 
