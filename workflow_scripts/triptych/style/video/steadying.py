@@ -7,6 +7,7 @@ the frame's own, and so does the strength of the detail. Nothing is taken where 
 """
 
 from dataclasses import dataclass
+from itertools import compress
 
 import cv2
 import numpy as np
@@ -26,10 +27,14 @@ LONGEST = 1e4
 UNCOVERED = 0.03
 """Share of a frame for which no key has strokes at which it becomes one itself."""
 
+SHOWN = 0.5
+"""A key of which a frame shows less than this share of its own detail is given up: strokes reach
+far beside what they were painted for."""
+
 LEAST_APART = 2
 """Frames from one key to the next, at least, unless they fade sooner."""
 
-MOST_KEYS = 5
+MOST_KEYS = 4
 
 AGREEMENT = 0.35
 """Difference of frame and key, over both their variances, at which trust has fallen to 1/e."""
@@ -43,6 +48,12 @@ what strokes were painted for beside it."""
 
 NOISE = 6.0
 """Standard deviation of noise, in levels, that is no change."""
+
+EVEN = 8.0
+"""Standard deviation, in pixels, of the neighbourhood whose flow an even area takes."""
+
+RIM = 16
+"""Pixels along a key's border where strokes are others than within it."""
 
 FEATHER = 3
 """Pixels over which trust falls off, so that no edge of it shows."""
@@ -61,9 +72,8 @@ TINY = 1e-6
 
 @dataclass
 class _Key:
-    """A frame of number `number` whose strokes others take, float32 [h, w, 3] as the flow's, and
-    uint8 [H, W, 3] as painted; `offsets`: where it has each pixel of the present frame, from there.
-    """
+    """A frame of number `number` whose strokes others take: reduced as for the flow, uint8 [h, w,
+    3], and as painted, [H, W, 3]; `offsets`: where it has each pixel of the present frame."""
 
     number: int
     film: np.ndarray
@@ -100,33 +110,38 @@ class Steadied:
     def _steadied(self, frame: np.ndarray, painted: np.ndarray) -> np.ndarray:
         """The next frame, reduced, as painted uint8 [H, W, 3], with the keys' strokes."""
         self._number += 1
-        valid = np.ones(frame.shape[:2], np.float32)
+        valid, detail = np.ones(frame.shape[:2], np.float32), _detail(frame)
         if self._keys:
             flow = flow_between(self._before, frame)
             valid = flow.valid.astype(np.float32)
             if 100 * valid.mean() < LEAST_VALID_PERCENT:
                 self._keys.clear()
+            offsets = _evened(flow.offsets, detail * valid)
             for key in self._keys:
-                key.offsets = flow.offsets + _moved(key.offsets, flow.offsets, cv2.INTER_LINEAR)
+                key.offsets = offsets + _moved(key.offsets, offsets, cv2.INTER_LINEAR)
         self._before, film = frame, frame.astype(np.float32)
         self._keys = [k for k in self._keys if self._number - k.number < 2 * self._period]
-        result, covered = self._mixed(film, painted, valid) if self._keys else (painted, valid * 0)
+        trusts = [_trust(key, film, valid) for key in self._keys]
+        shown = [(trust * detail).sum() >= SHOWN * detail.sum() for trust in trusts]
+        self._keys = list(compress(self._keys, shown))
+        result, covered = painted, valid * 0
+        if self._keys:
+            result, covered = self._mixed(painted, list(compress(trusts, shown)))
         since = self._number - self._keys[-1].number if self._keys else LONGEST
         uncovered = float((covered < 0.5).mean())
         if since >= self._period or (uncovered > UNCOVERED and since >= LEAST_APART):
             still = np.zeros((*frame.shape[:2], 2), np.float32)
-            self._keys = [*self._keys, _Key(self._number, film, painted, still)][-MOST_KEYS:]
+            self._keys = [*self._keys, _Key(self._number, frame, painted, still)][-MOST_KEYS:]
         return result
 
     def _mixed(
-        self, film: np.ndarray, painted: np.ndarray, valid: np.ndarray
+        self, painted: np.ndarray, trusts: list[np.ndarray]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """A painted frame with the keys' fine detail, and trust in any of them [h, w]."""
+        """A painted frame with the keys' fine detail, by trust [h, w] in each, and that in any."""
         size = painted.shape[1], painted.shape[0]
-        untrusted, total = np.ones_like(valid), np.zeros_like(valid)
+        untrusted, total = np.ones_like(trusts[0]), np.zeros_like(trusts[0])
         mixed = np.zeros(painted.shape, np.float32)
-        for key in self._keys:
-            trust = _trust(key, film, valid)
+        for key, trust in zip(self._keys, trusts, strict=True):
             untrusted *= 1 - trust
             trust *= key.weight(self._number, self._period)
             total += trust
@@ -173,10 +188,10 @@ def _scaled(mixed: np.ndarray, painted: np.ndarray) -> np.ndarray:
 def _trust(key: _Key, frame: np.ndarray, valid: np.ndarray) -> np.ndarray:
     """Trust in [0, 1], float32 [h, w]: the flow is valid, its place lies within the key, and that
     shows there what the frame shows, float32 [h, w, 3]."""
-    moved = _moved(key.film, key.offsets, cv2.INTER_LANCZOS4)
-    across, down = positions(key.offsets)
+    moved = _moved(key.film, key.offsets, cv2.INTER_CUBIC).astype(np.float32)
     height, width = valid.shape
-    trust = valid * ((across >= 0) & (across <= width - 1) & (down >= 0) & (down <= height - 1))
+    within, rim = (_within(*positions(x), valid.shape) for x in (key.offsets, 0 * key.offsets))
+    trust = valid * (within / rim.clip(1, RIM)).clip(0, 1)
     squares = [np.einsum("hwc,hwc->hw", x, x) for x in (frame - moved, frame, moved)]
     for reduced in NEIGHBOURHOODS:
         differs, *energies = (_around(square, reduced) for square in squares)
@@ -187,11 +202,34 @@ def _trust(key: _Key, frame: np.ndarray, valid: np.ndarray) -> np.ndarray:
     return np.minimum(trust, cv2.blur(trust, (FEATHER, FEATHER))).astype(np.float32)
 
 
+def _within(across: np.ndarray, down: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """How far places lie within an image's border, in pixels and one more."""
+    height, width = shape
+    nearest = np.minimum(np.minimum(across, width - 1 - across), down)
+    return np.minimum(nearest, height - 1 - down) + 1
+
+
 def _around(image: np.ndarray, reduced: int) -> np.ndarray:
     """Means around each pixel of the image averaged down so many times."""
     size = [max(1, round(side / reduced)) for side in image.shape[1::-1]]
     small = image if reduced == 1 else cv2.resize(image, size, interpolation=cv2.INTER_AREA)
     return cv2.GaussianBlur(small, (0, 0), NEIGHBOURHOOD)
+
+
+def _detail(frame: np.ndarray) -> np.ndarray:
+    """Squared slopes around each pixel of a frame uint8 [h, w, 3]; noise has none."""
+    grey = cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY).astype(np.float32)
+    slopes = cv2.Scharr(grey, cv2.CV_32F, 1, 0) ** 2 + cv2.Scharr(grey, cv2.CV_32F, 0, 1) ** 2
+    around = cv2.GaussianBlur(slopes / 32**2, (0, 0), NEIGHBOURHOOD)
+    return np.maximum(around - NOISE**2 / 4, 0) + TINY
+
+
+def _evened(offsets: np.ndarray, detail: np.ndarray) -> np.ndarray:
+    """The flow; where there is no detail for it to hold on to, that of what lies around."""
+    weighted = cv2.GaussianBlur(offsets * detail[..., None], (0, 0), EVEN)
+    around = weighted / np.maximum(cv2.GaussianBlur(detail, (0, 0), EVEN), TINY**2)[..., None]
+    held = (detail / (detail + NOISE**2))[..., None]
+    return np.asarray(around + held * (offsets - around), np.float32)
 
 
 def _moved(image: np.ndarray, offsets: np.ndarray, interpolation: int) -> np.ndarray:
