@@ -50,7 +50,7 @@ $(DEV): $(READY) requirements-dev.lock
 demo: $(READY) ## everything at demo scale: results/report.html
 	@echo "Style transfer, audio retrieval and offline-RL pruning at demo scale, offline: images"
 	@echo "optimised, networks trained, a video, sounds, real MuJoCo physics, tables, figures, claims."
-	@echo "About 8 minutes on two cores, less on more. Finished results are kept. First come"
+	@echo "About 7 minutes on two cores, less on more. Finished results are kept. First come"
 	@echo "a picture, results/style/stylised/swirls/china.png, and a table, results/tables/rl_table1.md."
 	@PYTHONPATH=workflow_scripts/triptych/apps/logger \
 	  $(BIN)/snakemake --cores $(CORES) --logger triptych \
