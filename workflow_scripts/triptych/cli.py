@@ -112,9 +112,10 @@ def _interrupted_once() -> Iterator[None]:
 
 
 def _imports(frame: FrameType | None) -> bool:
-    """Whether a module's code is being run, as an import does, in a frame or in its callers."""
-    while frame is not None:
-        if frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") != "__main__":
+    """Whether a module's code is being run, as an import does, in a frame or in those between it
+    and `main`."""
+    while frame is not None and frame.f_code is not main.__code__:
+        if frame.f_code.co_name == "<module>":
             return True
         frame = frame.f_back
     return False

@@ -23,6 +23,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from triptych.apps.sounds.commands import add_commands
 from triptych.apps.sounds.search.index import NAME, read_index
 from triptych.apps.sounds.search.trained import CAUTION, TextSide
+from triptych.cli import main
 from triptych.core.errors import InputError
 
 
@@ -318,7 +319,7 @@ def test_the_text_side_is_announced_before_the_summary_and_ctrl_c_ends_it(
 
     with monkeypatch.context() as patched:
         patched.setattr(PitchModel, "write_text", interrupted)
-        assert triptych("index", sounds, "--model", weights) == 130
+        assert main(["index", str(sounds), "--model", str(weights)]) == 130
     assert triptych("index", sounds) == 0
     assert "(0 new, 0 moved or copied, 3 as before" in capsys.readouterr().out
     assert triptych("search", "low", "--index", sounds) == 0
