@@ -145,7 +145,7 @@ class HangingOnce(job.Noise):
 
 @pytest.mark.slow
 def test_processes_that_hang_are_replaced(monkeypatch, tmp_path):
-    monkeypatch.setattr(batches_module, "PATIENCE", 2.0)
+    monkeypatch.setattr(batches_module, "PATIENCE", 5.0)
     data = Batches(job.PAIRS, HangingOnce(tmp_path / "mark"), job.SETTINGS, 3)
     captions = [batch.captions for batch in load(data, range(4), 1, False)]
     assert captions == [batches()[step].captions for step in range(4)]
