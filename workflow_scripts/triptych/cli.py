@@ -37,7 +37,7 @@ GROUPS = {
 INTERRUPTED_EXIT_CODE = 128 + signal.SIGINT
 
 STOPPED = "nothing unfinished is left; the same call begins again"
-"""What is said of a command that Ctrl-C ends, unless its KeyboardInterrupt has a text."""
+"""The end of the line of a command that Ctrl-C ends, unless its KeyboardInterrupt has a text."""
 
 AGAIN_SECONDS = 0.1
 """Until a signal that came during an import is looked at again."""

@@ -35,6 +35,7 @@ LEAST_APART = 2
 """Frames from one key to the next, at least, unless they fade sooner."""
 
 MOST_KEYS = 4
+"""Of a film at a time; the oldest is given up."""
 
 AGREEMENT = 0.35
 """Difference of frame and key, over both their variances, at which trust has fallen to 1/e."""
@@ -42,8 +43,8 @@ AGREEMENT = 0.35
 NEIGHBOURHOOD = 2.0
 """Standard deviation, in pixels, of the neighbourhood that is compared."""
 
-NEIGHBOURHOODS = (1, 4)
-"""Factors by which images are averaged down for it: what is painted there is to be the same, and
+REDUCTIONS = (1, 4)
+"""Factors by which images are averaged down for that: what is painted there is to be the same, and
 what strokes were painted for beside it."""
 
 NOISE = 6.0
@@ -68,6 +69,7 @@ LARGEST_GAIN = 2.0
 """Factor by which averaged detail is made stronger or weaker at most."""
 
 TINY = 1e-6
+"""Weight of a key that has just been taken, where no other has strokes."""
 
 
 @dataclass
@@ -110,7 +112,8 @@ class Steadied:
     def _steadied(self, frame: np.ndarray, painted: np.ndarray) -> np.ndarray:
         """The next frame, reduced, as painted uint8 [H, W, 3], with the keys' strokes."""
         self._number += 1
-        valid, detail = np.ones(frame.shape[:2], np.float32), _detail(frame)
+        detail = _detail(frame)
+        valid = np.ones_like(detail)
         if self._keys:
             flow = flow_between(self._before, frame)
             valid = flow.valid.astype(np.float32)
@@ -119,12 +122,14 @@ class Steadied:
             offsets = _evened(flow.offsets, detail * valid)
             for key in self._keys:
                 key.offsets = offsets + _moved(key.offsets, offsets, cv2.INTER_LINEAR)
-        self._before, film = frame, frame.astype(np.float32)
+        self._before = frame
+        film = frame.astype(np.float32)
         self._keys = [k for k in self._keys if self._number - k.number < 2 * self._period]
         trusts = [_trust(key, film, valid) for key in self._keys]
         shown = [(trust * detail).sum() >= SHOWN * detail.sum() for trust in trusts]
         self._keys = list(compress(self._keys, shown))
-        result, covered = painted, valid * 0
+        result = painted
+        covered = np.zeros_like(valid)
         if self._keys:
             result, covered = self._mixed(painted, list(compress(trusts, shown)))
         since = self._number - self._keys[-1].number if self._keys else LONGEST
@@ -139,7 +144,8 @@ class Steadied:
     ) -> tuple[np.ndarray, np.ndarray]:
         """A painted frame with the keys' fine detail, by trust [h, w] in each, and that in any."""
         size = painted.shape[1], painted.shape[0]
-        untrusted, total = np.ones_like(trusts[0]), np.zeros_like(trusts[0])
+        untrusted = np.ones_like(trusts[0])
+        total = np.zeros_like(trusts[0])
         mixed = np.zeros(painted.shape, np.float32)
         for key, trust in zip(self._keys, trusts, strict=True):
             untrusted *= 1 - trust
@@ -152,7 +158,8 @@ class Steadied:
             mixed += trust[..., None] * _moved(key.painted, offsets, cv2.INTER_LANCZOS4)
         trust = 1 - untrusted
         if trust.shape != painted.shape[:2]:
-            trust, total = cv2.resize(trust, size), cv2.resize(total, size)
+            trust = cv2.resize(trust, size)
+            total = cv2.resize(total, size)
         own = painted.astype(np.float32)
         mixed /= np.maximum(total, TINY**2)[..., None]
         mixed = own + trust[..., None] * (mixed - own)
@@ -193,7 +200,7 @@ def _trust(key: _Key, frame: np.ndarray, valid: np.ndarray) -> np.ndarray:
     within, rim = (_within(*positions(x), valid.shape) for x in (key.offsets, 0 * key.offsets))
     trust = valid * (within / rim.clip(1, RIM)).clip(0, 1)
     squares = [np.einsum("hwc,hwc->hw", x, x) for x in (frame - moved, frame, moved)]
-    for reduced in NEIGHBOURHOODS:
+    for reduced in REDUCTIONS:
         differs, *energies = (_around(square, reduced) for square in squares)
         means = (_around(image, reduced) for image in (frame, moved))
         variance = sum(energies) - sum(np.einsum("hwc,hwc->hw", x, x) for x in means)
