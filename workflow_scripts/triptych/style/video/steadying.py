@@ -125,7 +125,8 @@ class Steadied:
         self._before = frame
         film = frame.astype(np.float32)
         self._keys = [k for k in self._keys if self._number - k.number < 2 * self._period]
-        trusts = [_trust(key, film, valid) for key in self._keys]
+        variances = _variances(film)
+        trusts = [_trust(key, film, variances, valid) for key in self._keys]
         shown = [(trust * detail).sum() >= SHOWN * detail.sum() for trust in trusts]
         self._keys = list(compress(self._keys, shown))
         result = painted
@@ -192,21 +193,30 @@ def _scaled(mixed: np.ndarray, painted: np.ndarray) -> np.ndarray:
     return mixed
 
 
-def _trust(key: _Key, frame: np.ndarray, valid: np.ndarray) -> np.ndarray:
+def _trust(
+    key: _Key, frame: np.ndarray, variances: list[np.ndarray], valid: np.ndarray
+) -> np.ndarray:
     """Trust in [0, 1], float32 [h, w]: the flow is valid, its place lies within the key, and that
-    shows there what the frame shows, float32 [h, w, 3]."""
+    shows there what the frame shows, float32 [h, w, 3] with its `_variances`."""
     moved = _moved(key.film, key.offsets, cv2.INTER_CUBIC).astype(np.float32)
     height, width = valid.shape
     within, rim = (_within(*positions(x), valid.shape) for x in (key.offsets, 0 * key.offsets))
     trust = valid * (within / rim.clip(1, RIM)).clip(0, 1)
-    squares = [np.einsum("hwc,hwc->hw", x, x) for x in (frame - moved, frame, moved)]
-    for reduced in REDUCTIONS:
-        differs, *energies = (_around(square, reduced) for square in squares)
-        means = (_around(image, reduced) for image in (frame, moved))
-        variance = sum(energies) - sum(np.einsum("hwc,hwc->hw", x, x) for x in means)
-        unlike = differs / (variance.clip(0) + 3 * NOISE**2)
+    differs = np.einsum("hwc,hwc->hw", frame - moved, frame - moved)
+    for reduced, own, other in zip(REDUCTIONS, variances, _variances(moved), strict=True):
+        unlike = _around(differs, reduced) / (own + other + 3 * NOISE**2)
         trust *= cv2.resize(np.exp(-((unlike / AGREEMENT) ** 4)), (width, height))
     return np.minimum(trust, cv2.blur(trust, (FEATHER, FEATHER))).astype(np.float32)
+
+
+def _variances(image: np.ndarray) -> list[np.ndarray]:
+    """Variance around each pixel of the image [h, w, 3] averaged down by each of REDUCTIONS."""
+    square = np.einsum("hwc,hwc->hw", image, image)
+    means = [_around(image, reduced) for reduced in REDUCTIONS]
+    return [
+        (_around(square, reduced) - np.einsum("hwc,hwc->hw", mean, mean)).clip(0)
+        for reduced, mean in zip(REDUCTIONS, means, strict=True)
+    ]
 
 
 def _within(across: np.ndarray, down: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
